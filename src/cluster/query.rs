@@ -1,0 +1,186 @@
+//! Queries: the items of one logical partition in sort-key order.
+
+use super::continuation::{Cursor, fingerprint};
+use super::table::route;
+use super::{Continuation, Page, Refusal, Table};
+use crate::budget::Capacity;
+use crate::charge::{Consistency, Footprint, PageKind};
+use crate::clock::Instant;
+use crate::document::Document;
+use crate::key::{ItemKey, PartitionKey, SortKey};
+use crate::units::Bytes;
+use std::ops::Bound;
+
+/// The order of a query's items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Smallest sort key first.
+    #[default]
+    Ascending,
+    /// Largest sort key first.
+    Descending,
+}
+
+/// A question about one logical partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    partition: PartitionKey,
+    from: Bound<SortKey>,
+    to: Bound<SortKey>,
+    direction: Direction,
+    limit: Option<usize>,
+    consistency: Consistency,
+    continuation: Option<Continuation>,
+}
+
+impl Query {
+    /// All items of a logical partition, in ascending order.
+    pub fn of(partition: impl Into<PartitionKey>) -> Self {
+        Self {
+            partition: partition.into(),
+            from: Bound::Unbounded,
+            to: Bound::Unbounded,
+            direction: Direction::Ascending,
+            limit: None,
+            consistency: Consistency::Eventual,
+            continuation: None,
+        }
+    }
+
+    /// Only items whose sort key lies between two bounds. Bounds that are turned around match nothing.
+    pub fn between(self, from: Bound<SortKey>, to: Bound<SortKey>) -> Self {
+        Self { from, to, ..self }
+    }
+
+    /// In this order.
+    pub fn direction(self, direction: Direction) -> Self {
+        Self { direction, ..self }
+    }
+
+    /// At most this many items a page; zero counts as one.
+    pub fn limit(self, items: usize) -> Self {
+        Self { limit: Some(items.max(1)), ..self }
+    }
+
+    /// As fresh as this.
+    pub fn consistency(self, consistency: Consistency) -> Self {
+        Self { consistency, ..self }
+    }
+
+    /// Beginning where another page of the same query ended.
+    pub fn after(self, continuation: Continuation) -> Self {
+        Self { continuation: Some(continuation), ..self }
+    }
+
+    /// What makes two queries the same question: everything but page size, freshness and where to begin.
+    fn fingerprint(&self, table: &str) -> u64 {
+        let bound = |bound: &Bound<SortKey>| match bound {
+            Bound::Unbounded => vec![0],
+            Bound::Included(sort) => [&[1], sort.as_bytes()].concat(),
+            Bound::Excluded(sort) => [&[2], sort.as_bytes()].concat(),
+        };
+        let (from, to) = (bound(&self.from), bound(&self.to));
+        let direction = [self.direction as u8];
+        fingerprint(&[b"query", table.as_bytes(), self.partition.as_bytes(), &from, &to, &direction])
+    }
+}
+
+impl<D: Document> Table<D> {
+    /// Reads one page of a logical partition.
+    ///
+    /// A page ends at the query's limit, at the service's page size, and where the logical partition goes on in
+    /// another physical partition: so each page draws on the budget of one.
+    ///
+    /// # Errors
+    /// [`Refusal::Throttled`]; [`Refusal::Invalid`] when the continuation belongs to another query.
+    pub fn query(&self, query: &Query, now: Instant) -> Result<Page<D>, Refusal> {
+        let fingerprint = query.fingerprint(self.name());
+        let (mut from, mut to) = (query.from.clone(), query.to.clone());
+        let mut resumed = false;
+        if let Some(continuation) = &query.continuation {
+            let cursor = continuation.cursor_for(fingerprint)?;
+            let after = cursor.sort.clone().map_or(Bound::Unbounded, Bound::Excluded);
+            resumed = true;
+            match query.direction {
+                Direction::Ascending => from = after,
+                Direction::Descending => to = after,
+            }
+        }
+        let collection = self.directory.get(&query.partition);
+        let map = self.map.load();
+        let token = collection.as_ref().map_or_else(|| self.token(&query.partition), |c| c.token().clone());
+
+        // The first item decides which physical partition is asked; without one, the beginning of the range does.
+        let first = collection.as_ref().and_then(|collection| {
+            let mut range = collection.range(from.as_ref(), to.as_ref());
+            let first = match query.direction {
+                Direction::Ascending => range.next(),
+                Direction::Descending => range.next_back(),
+            };
+            first.map(|(sort, _)| sort.clone())
+        });
+        let partition = match (&collection, &first) {
+            (Some(collection), Some(sort)) => route(&map, collection, sort),
+            _ => {
+                let end = match query.direction {
+                    Direction::Ascending => &from,
+                    Direction::Descending => &to,
+                };
+                match end {
+                    Bound::Included(sort) | Bound::Excluded(sort) => map.route(&token, sort),
+                    Bound::Unbounded => map.route(&token, &SortKey::none()),
+                }
+            }
+        };
+
+        let page = |evaluated, items, partitions| {
+            let consistency = query.consistency;
+            self.charge(&Footprint::Page { evaluated, items, partitions, consistency, kind: PageKind::Query })
+        };
+        let searched = u32::from(!resumed);
+        let admitted =
+            partition.admit(Capacity::Read, now, || page(Bytes::ZERO, 0, 1)).inspect_err(|_| {
+                match &collection {
+                    Some(collection) => collection.heat.add_throttle(),
+                    None => partition.absent().lock().throttles.record(&query.partition, 1),
+                }
+            })?;
+
+        let mut items: Vec<(ItemKey, D)> = Vec::new();
+        let mut evaluated = Bytes::ZERO;
+        let mut more = false;
+        if let Some(collection) = &collection {
+            let mut range = collection.range(from.as_ref(), to.as_ref());
+            let mut next = || match query.direction {
+                Direction::Ascending => range.next(),
+                Direction::Descending => range.next_back(),
+            };
+            while let Some((sort, item)) = next() {
+                let full = query.limit.is_some_and(|limit| items.len() >= limit)
+                    || (!items.is_empty() && evaluated + item.size() > self.rules.page_max());
+                if full || !partition.range().contains(&token, sort) {
+                    more = true;
+                    break;
+                }
+                evaluated += item.size();
+                items
+                    .push((ItemKey { partition: query.partition.clone(), sort: sort.clone() }, item.clone()));
+            }
+        }
+        let charge = page(evaluated, items.len() as u64, searched);
+        let paid = admitted.settle(&charge, now);
+        match &collection {
+            Some(collection) => collection.heat.add_units(paid),
+            None => partition.absent().lock().units.record(&query.partition, paid),
+        }
+        let continuation = items.last().filter(|_| more).map(|(last, _)| {
+            let cursor = Cursor {
+                token,
+                key: Some(query.partition.key_bytes().clone()),
+                sort: Some(last.sort.clone()),
+            };
+            Continuation::new(fingerprint, cursor)
+        });
+        Ok(Page { items, continuation, charge, partitions: vec![partition.id()] })
+    }
+}

@@ -1,0 +1,278 @@
+//! Scans: everything, or a part of the ring, in token order.
+
+use super::continuation::{Cursor, fingerprint};
+use super::{Continuation, Page, Refusal, Table};
+use crate::budget::{Capacity, PartitionId};
+use crate::charge::{Consistency, Footprint, PageKind, RequestCharge};
+use crate::clock::Instant;
+use crate::document::Document;
+use crate::error::{Error, Result as CrateResult};
+use crate::key::{ItemKey, KeyBytes, PartitionKey, SortKey};
+use crate::partition::PhysicalPartition;
+use crate::profile::PARTITIONS_MAX;
+use crate::ring::{RingPoint, TokenRange};
+use crate::store::{Retired, first_entry};
+use crate::units::{Bytes, ReadUnits, RequestUnits, WriteUnits};
+use std::ops::Bound;
+
+/// The part of a table that a scan covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ScanPart {
+    /// All of it.
+    #[default]
+    All,
+    /// One of several equal segments of the ring, for scans in parallel.
+    Segment {
+        /// Which, from zero.
+        index: u32,
+        /// Of how many.
+        of: u32,
+    },
+    /// A range of the ring.
+    Range(TokenRange),
+}
+
+/// A question about a whole table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    part: ScanPart,
+    limit: Option<usize>,
+    consistency: Consistency,
+    continuation: Option<Continuation>,
+}
+
+impl Scan {
+    /// A scan of this part.
+    pub fn of(part: ScanPart) -> Self {
+        Self { part, ..Self::default() }
+    }
+
+    /// At most this many items a page; zero counts as one.
+    pub fn limit(self, items: usize) -> Self {
+        Self { limit: Some(items.max(1)), ..self }
+    }
+
+    /// As fresh as this.
+    pub fn consistency(self, consistency: Consistency) -> Self {
+        Self { consistency, ..self }
+    }
+
+    /// Beginning where another page of the same scan ended.
+    pub fn after(self, continuation: Continuation) -> Self {
+        Self { continuation: Some(continuation), ..self }
+    }
+}
+
+/// Index entries fetched under one lock. A scan holds no lock while it reads items.
+const CHUNK: usize = 64;
+
+impl<D: Document> Table<D> {
+    /// Reads one page in token order. A page may go on through several physical partitions, and each is charged for
+    /// what was read there.
+    ///
+    /// # Errors
+    /// [`Refusal::Throttled`] when the first partition it needs has no read throughput left; when a later one has
+    /// none, the page ends there. [`Refusal::Invalid`] for a segment that is not one, or a continuation of another
+    /// scan.
+    pub fn scan(&self, scan: &Scan, now: Instant) -> Result<Page<D>, Refusal> {
+        let part = self.resolve(&scan.part)?;
+        let fingerprint = fingerprint(&[b"scan", self.name().as_bytes(), part.to_string().as_bytes()]);
+        let mut progress = Progress {
+            fingerprint,
+            cursor: match &scan.continuation {
+                Some(continuation) => continuation.cursor_for(fingerprint)?.clone(),
+                None => {
+                    Cursor { token: part.from().token.clone(), key: None, sort: part.from().sort.clone() }
+                }
+            },
+            resumed: scan
+                .continuation
+                .as_ref()
+                .is_some_and(|c| c.cursor_for(fingerprint).is_ok_and(|cursor| cursor.key.is_some())),
+            items: Vec::new(),
+            evaluated: Bytes::ZERO,
+            charge: RequestCharge::ZERO,
+            searched: 0,
+            partitions: Vec::new(),
+        };
+        'maps: loop {
+            let map = self.map.load_full();
+            let rest = TokenRange::new(progress.point(), part.to().cloned());
+            let Ok(rest) = rest else { return Ok(progress.finish()) };
+            for index in map.overlapping(&rest) {
+                let partition = &map.partitions()[index];
+                match self.scan_partition(scan, &part, partition, &mut progress, now)? {
+                    Visit::Done => {}
+                    Visit::PageFull => return Ok(progress.stop_here()),
+                    Visit::Throttled(refusal) if progress.partitions.is_empty() => return Err(refusal),
+                    Visit::Throttled(_) => return Ok(progress.stop_here()),
+                    Visit::Retired => {
+                        std::thread::yield_now();
+                        continue 'maps;
+                    }
+                }
+                let Some(end) = partition.range().to() else { return Ok(progress.finish()) };
+                progress.cursor = Cursor { token: end.token.clone(), key: None, sort: end.sort.clone() };
+                progress.resumed = false;
+            }
+            return Ok(progress.finish());
+        }
+    }
+
+    /// Reads on in one partition, from the cursor to the end of its range.
+    fn scan_partition(
+        &self,
+        scan: &Scan,
+        part: &TokenRange,
+        partition: &PhysicalPartition,
+        progress: &mut Progress<D>,
+        now: Instant,
+    ) -> Result<Visit, Refusal> {
+        let Some(range) = partition.range().intersection(part) else { return Ok(Visit::Done) };
+        let price = |evaluated, items, partitions| {
+            let consistency = scan.consistency;
+            self.charge(&Footprint::Page { evaluated, items, partitions, consistency, kind: PageKind::Scan })
+        };
+        let admitted = match partition.admit(Capacity::Read, now, || price(Bytes::ZERO, 0, 1)) {
+            Ok(admitted) => admitted,
+            Err(throttled) => return Ok(Visit::Throttled(throttled.into())),
+        };
+        let visit = self.read_range(scan, &range, partition, progress);
+        // A continuation inside a partition has searched it before; only a new one counts.
+        let searched = progress.searched + u32::from(!progress.resumed);
+        let total = price(progress.evaluated, progress.items.len() as u64, searched);
+        let own = minus(&total, &progress.charge);
+        admitted.settle(&own, now);
+        progress.searched = searched;
+        progress.charge = total;
+        if progress.partitions.last() != Some(&partition.id()) {
+            progress.partitions.push(partition.id());
+        }
+        Ok(visit)
+    }
+
+    fn read_range(
+        &self,
+        scan: &Scan,
+        range: &TokenRange,
+        partition: &PhysicalPartition,
+        progress: &mut Progress<D>,
+    ) -> Visit {
+        let mut from = match &progress.cursor.key {
+            Some(key) => Bound::Included((progress.cursor.token.clone(), key.clone())),
+            None => Bound::Included(first_entry(progress.cursor.token.clone())),
+        };
+        loop {
+            let Ok(chunk) = partition.index().chunk(from.as_ref(), CHUNK) else {
+                let Retired = Retired;
+                return Visit::Retired;
+            };
+            let Some(last) = chunk.last().cloned() else { return Visit::Done };
+            let end = chunk.len() < CHUNK;
+            for (token, key) in chunk {
+                if range.to().is_some_and(|to| to.token < token || (to.token == token && to.sort.is_none())) {
+                    return Visit::Done;
+                }
+                let Some(collection) = self.directory.get_bytes(&key) else { continue };
+                let after = match &progress.cursor {
+                    Cursor { token: t, key: Some(k), sort: Some(sort) } if *t == token && *k == key => {
+                        Bound::Excluded(sort.clone())
+                    }
+                    Cursor { token: t, key: None, sort: Some(sort) } if *t == token => {
+                        Bound::Included(sort.clone())
+                    }
+                    _ => Bound::Unbounded,
+                };
+                for (sort, item) in collection.range(after.as_ref(), Bound::Unbounded) {
+                    if !range.contains(&token, sort) {
+                        // Below the range when a split went through the collection; above it nothing more follows.
+                        if range.from().is_after(&token, sort) { continue } else { break }
+                    }
+                    let full = scan.limit.is_some_and(|limit| progress.items.len() >= limit)
+                        || (!progress.items.is_empty()
+                            && progress.evaluated + item.size() > self.rules.page_max());
+                    if full {
+                        return Visit::PageFull;
+                    }
+                    progress.take(token.clone(), &key, sort, item);
+                }
+            }
+            if end {
+                return Visit::Done;
+            }
+            from = Bound::Excluded(last);
+        }
+    }
+
+    /// The range of the ring that a part stands for.
+    fn resolve(&self, part: &ScanPart) -> CrateResult<TokenRange> {
+        match part {
+            ScanPart::All => Ok(TokenRange::ALL),
+            ScanPart::Range(range) => Ok(range.clone()),
+            ScanPart::Segment { index, of } if *of > 0 && *of <= PARTITIONS_MAX && index < of => {
+                let bounds = self.rules.placement().even_bounds(*of);
+                let bound = |i: u32| RingPoint::before(bounds[i as usize].clone());
+                let from = if *index == 0 { RingPoint::START } else { bound(index - 1) };
+                let to = (index + 1 < *of).then(|| bound(*index));
+                TokenRange::new(from, to)
+            }
+            ScanPart::Segment { index, of } => Err(Error::invalid(format!(
+                "segment {index} of {of}: there are 1 to {PARTITIONS_MAX} segments, numbered from zero"
+            ))),
+        }
+    }
+}
+
+/// How reading in one partition ended.
+enum Visit {
+    Done,
+    PageFull,
+    Throttled(Refusal),
+    /// The partition gave way to others meanwhile: go on with the next map.
+    Retired,
+}
+
+/// What a page has so far.
+struct Progress<D> {
+    fingerprint: u64,
+    cursor: Cursor,
+    /// Whether the cursor lies inside a partition that an earlier page searched.
+    resumed: bool,
+    items: Vec<(ItemKey, D)>,
+    evaluated: Bytes,
+    charge: RequestCharge,
+    searched: u32,
+    partitions: Vec<PartitionId>,
+}
+
+impl<D: Document> Progress<D> {
+    /// Where on the ring reading goes on.
+    fn point(&self) -> RingPoint {
+        RingPoint { token: self.cursor.token.clone(), sort: self.cursor.sort.clone() }
+    }
+
+    fn take(&mut self, token: crate::ring::Token, key: &KeyBytes, sort: &SortKey, item: &D) {
+        self.evaluated += item.size();
+        let partition = PartitionKey::from_key_bytes(key.clone());
+        self.items.push((ItemKey { partition, sort: sort.clone() }, item.clone()));
+        self.cursor = Cursor { token, key: Some(key.clone()), sort: Some(sort.clone()) };
+    }
+
+    fn stop_here(self) -> Page<D> {
+        let continuation = Some(Continuation::new(self.fingerprint, self.cursor));
+        Page { items: self.items, continuation, charge: self.charge, partitions: self.partitions }
+    }
+
+    fn finish(self) -> Page<D> {
+        Page { items: self.items, continuation: None, charge: self.charge, partitions: self.partitions }
+    }
+}
+
+/// What the last partition adds to the charge of a page: pages are rounded once, partitions pay as the sum grows.
+fn minus(total: &RequestCharge, before: &RequestCharge) -> RequestCharge {
+    RequestCharge {
+        read: ReadUnits::from_milli(total.read.milli().saturating_sub(before.read.milli())),
+        write: WriteUnits::from_milli(total.write.milli().saturating_sub(before.write.milli())),
+        request: RequestUnits::from_milli(total.request.milli().saturating_sub(before.request.milli())),
+    }
+}

@@ -1,0 +1,213 @@
+//! A physical partition: a range of the ring, a budget, an index of what is stored there, and heat.
+//!
+//! It admits requests and settles what they cost; it does not know how a request was routed to it, nor the rules by
+//! which partitions split (`cluster`). Its range and budget never change: a split, a merge or a change of throughput
+//! makes new partitions, which take the index and the heat along where the range stays.
+
+use crate::budget::{Capacity, PartitionBudget, PartitionId, Permit, Throttled};
+use crate::charge::RequestCharge;
+use crate::clock::Instant;
+use crate::heat::{PartitionHeat, Series, Tally, TopKeys};
+use crate::key::PartitionKey;
+use crate::ring::TokenRange;
+use crate::store::{IndexEntry, RangeIndex};
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Keys without items are counted exactly up to this many, and by sketch beyond. Keys with items are always exact.
+const ABSENT_KEYS_EXACT: usize = 10_000;
+
+/// Counters of the sketch that takes over.
+const ABSENT_KEYS_COUNTERS: NonZeroUsize = NonZeroUsize::new(1_024).expect("1,024 is not zero");
+
+/// One physical partition.
+#[derive(Debug)]
+pub(crate) struct PhysicalPartition {
+    id: PartitionId,
+    parents: Vec<PartitionId>,
+    range: TokenRange,
+    budget: PartitionBudget,
+    /// What outlives a change of budget.
+    body: Arc<Body>,
+}
+
+#[derive(Debug)]
+struct Body {
+    index: RangeIndex,
+    reads: PartitionHeat,
+    writes: PartitionHeat,
+    absent: Mutex<AbsentKeys>,
+    /// Bytes stored, a running figure: exact while one thread writes, recounted at every split.
+    bytes: AtomicU64,
+}
+
+/// Heat of keys that have no collection: reads of what is not there, and writes of what was deleted since.
+#[derive(Debug)]
+pub(crate) struct AbsentKeys {
+    pub(crate) units: TopKeys<PartitionKey>,
+    pub(crate) throttles: TopKeys<PartitionKey>,
+}
+
+impl PhysicalPartition {
+    pub(crate) fn new(
+        id: PartitionId,
+        parents: Vec<PartitionId>,
+        range: TokenRange,
+        budget: PartitionBudget,
+        entries: BTreeSet<IndexEntry>,
+        bytes: u64,
+    ) -> Self {
+        let top = || TopKeys::new(ABSENT_KEYS_EXACT, ABSENT_KEYS_COUNTERS);
+        let body = Body {
+            index: RangeIndex::new(entries),
+            reads: PartitionHeat::default(),
+            writes: PartitionHeat::default(),
+            absent: Mutex::new(AbsentKeys { units: top(), throttles: top() }),
+            bytes: AtomicU64::new(bytes),
+        };
+        Self { id, parents, range, budget, body: Arc::new(body) }
+    }
+
+    /// The same partition with another budget.
+    pub(crate) fn with_budget(&self, budget: PartitionBudget) -> Self {
+        Self {
+            id: self.id,
+            parents: self.parents.clone(),
+            range: self.range.clone(),
+            budget,
+            body: Arc::clone(&self.body),
+        }
+    }
+
+    pub(crate) fn id(&self) -> PartitionId {
+        self.id
+    }
+
+    /// The partitions this one came from, oldest first.
+    pub(crate) fn parents(&self) -> &[PartitionId] {
+        &self.parents
+    }
+
+    pub(crate) fn range(&self) -> &TokenRange {
+        &self.range
+    }
+
+    pub(crate) fn budget(&self) -> &PartitionBudget {
+        &self.budget
+    }
+
+    pub(crate) fn index(&self) -> &RangeIndex {
+        &self.body.index
+    }
+
+    pub(crate) fn absent(&self) -> &Mutex<AbsentKeys> {
+        &self.body.absent
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.body.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Accounts for an item of `before` bytes becoming one of `after`.
+    pub(crate) fn resize(&self, before: u64, after: u64) {
+        if after >= before {
+            self.body.bytes.fetch_add(after - before, Ordering::Relaxed);
+        } else {
+            // Saturating: writes that race with a split may be credited to the parent and debited to the child.
+            let _ = self.body.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bytes| {
+                Some(bytes.saturating_sub(before - after))
+            });
+        }
+    }
+
+    /// Reads or writes by second.
+    pub(crate) fn heat(&self, capacity: Capacity) -> Series {
+        self.meter(capacity).snapshot()
+    }
+
+    fn meter(&self, capacity: Capacity) -> &PartitionHeat {
+        match capacity {
+            Capacity::Read => &self.body.reads,
+            Capacity::Write => &self.body.writes,
+        }
+    }
+
+    /// Admits a request that will cost about `expected`, which is what a refusal is counted as.
+    ///
+    /// # Errors
+    /// [`Throttled`] when a limit has no units left.
+    pub(crate) fn admit(
+        &self,
+        capacity: Capacity,
+        now: Instant,
+        expected: impl FnOnce() -> RequestCharge,
+    ) -> Result<Admitted<'_>, Throttled> {
+        match self.budget.admit(capacity, now) {
+            Ok(permit) => Ok(Admitted { partition: self, permit }),
+            Err(throttled) => {
+                self.meter(capacity).record_throttled(now, milli(&expected(), capacity));
+                Err(throttled)
+            }
+        }
+    }
+}
+
+/// Proof that a partition let a request in. Reading or writing items takes its permit; settling it ends the request.
+#[must_use = "an admitted request that is not settled charges nobody"]
+#[derive(Debug)]
+pub(crate) struct Admitted<'p> {
+    partition: &'p PhysicalPartition,
+    permit: Permit<'p>,
+}
+
+impl<'p> Admitted<'p> {
+    pub(crate) fn partition(&self) -> &'p PhysicalPartition {
+        self.partition
+    }
+
+    pub(crate) fn permit(&self) -> &Permit<'p> {
+        &self.permit
+    }
+
+    /// Ends the request: every limit pays `charge`, and the heat shows it. Returns the milli-units paid.
+    pub(crate) fn settle(self, charge: &RequestCharge, now: Instant) -> u64 {
+        let capacity = self.permit.capacity();
+        let milli = milli(charge, capacity);
+        self.permit.settle(now, milli);
+        self.partition.meter(capacity).record_served(now, milli);
+        milli
+    }
+}
+
+/// What a charge takes from a budget of this capacity.
+fn milli(charge: &RequestCharge, capacity: Capacity) -> u64 {
+    let own = match capacity {
+        Capacity::Read => charge.read.milli(),
+        Capacity::Write => charge.write.milli(),
+    };
+    own.saturating_add(charge.request.milli())
+}
+
+/// What a partition has been through, kept when it gives way to others.
+#[derive(Clone, Debug)]
+pub struct RetiredPartition {
+    /// Its number.
+    pub id: PartitionId,
+    /// The range it held.
+    pub range: TokenRange,
+    /// When it gave way.
+    pub retired_at: Instant,
+    /// Reads and writes while it lasted.
+    pub totals: Tally,
+}
+
+impl RetiredPartition {
+    pub(crate) fn of(partition: &PhysicalPartition, retired_at: Instant) -> Self {
+        let mut totals = partition.heat(Capacity::Read).totals();
+        totals += partition.heat(Capacity::Write).totals();
+        Self { id: partition.id, range: partition.range.clone(), retired_at, totals }
+    }
+}
