@@ -8,6 +8,7 @@ pub mod document;
 pub mod error;
 pub mod heat;
 pub mod key;
+pub mod lab;
 mod partition;
 pub mod profile;
 pub mod ring;

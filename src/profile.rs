@@ -135,11 +135,11 @@ pub enum Metering {
 /// Which partitions split when throughput demands more of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// Every partition splits, until there are enough (USENIX ATC 2022, "Amazon DynamoDB": raising 3,600 write units on four
-    /// partitions to 6,000 gives eight).
+    /// Every partition splits, until there are enough (USENIX ATC 2022, "Amazon DynamoDB": raising 3,600 write units
+    /// on four partitions to 6,000 gives eight).
     DoubleAll,
-    /// Only as many as are missing ("Best practices for scaling provisioned throughput": three partitions at 30,000 RU/s
-    /// raised to 45,000 give five).
+    /// Only as many as are missing ("Best practices for scaling provisioned throughput": three partitions at 30,000
+    /// RU/s raised to 45,000 give five).
     AsNeeded,
 }
 
@@ -255,8 +255,8 @@ impl Profile {
     /// With this many physical partitions at creation.
     ///
     /// # Errors
-    /// When there are none or more than [`PARTITIONS_MAX`]; for Cosmos DB also when a partition's even share would exceed
-    /// the 10,000 RU/s it can serve.
+    /// When there are none or more than [`PARTITIONS_MAX`]; for Cosmos DB also when a partition's even share would
+    /// exceed the 10,000 RU/s it can serve.
     pub fn with_partitions(self, partitions: u32) -> Result<Self> {
         Self { partitions, ..self }.checked()
     }
@@ -312,7 +312,8 @@ impl Profile {
             let (total, one) = (self.throughput.write_rate(), self.partition_throughput.write_rate());
             if total.share(self.partitions) > one {
                 return Err(Error::invalid(format!(
-                    "{} RU/s over {} physical partitions is more than the {} RU/s that one can serve: at least {} are needed",
+                    "{} RU/s over {} physical partitions is more than the {} RU/s that one can serve: at least {} are \
+                     needed",
                     total.units(),
                     self.partitions,
                     one.units(),
@@ -437,6 +438,11 @@ impl Profile {
     /// How throughput is shared.
     pub fn sharing(&self) -> Sharing {
         self.sharing
+    }
+
+    /// How limits count.
+    pub fn metering(&self) -> Metering {
+        self.metering
     }
 
     /// How partitions multiply.

@@ -20,6 +20,6 @@ mod partition_budget;
 mod throttled;
 
 pub use gauge::Gauge;
-pub use meter::{Fill, Meter, Rate};
+pub use meter::{Fill, Meter, Rate, Reading};
 pub use partition_budget::{Allowance, Budget, PartitionBudget, Permit};
 pub use throttled::{Capacity, Limit, PartitionId, Throttled};

@@ -25,6 +25,8 @@ pub struct Report {
     pub profile: String,
     /// What the table pays for, in words: `10,000 WCU`.
     pub throughput: String,
+    /// The name of a unit: `WCU` or `RU`.
+    pub unit: String,
     /// Physical partitions at the beginning.
     pub partition_count: u32,
     /// What one partition can write, in units a second.
@@ -72,7 +74,7 @@ pub struct Windowing {
     pub by: String,
     /// Windows in the file.
     pub count: usize,
-    /// Windows that were replayed under each layout; all were ranked by their key shares first.
+    /// Windows that were replayed under each layout (the median and the worst); all were ranked by their key shares.
     pub replayed: usize,
 }
 
@@ -97,7 +99,8 @@ pub struct Design {
     pub throttled_share: f64,
     /// Writes lost ÷ writes.
     pub gave_up_share: f64,
-    /// From the first intended start to the last completion, in seconds.
+    /// From the first intended start to the last completion, in seconds; with windows, the time that the served rates
+    /// need for every row, window after window.
     pub seconds: f64,
     /// Response time of successes, from the intended start.
     pub p50_ms: f64,
@@ -193,8 +196,10 @@ pub struct Spread {
 /// What the windows showed, in writes served a second.
 #[derive(Clone, Debug, Serialize)]
 pub struct Windows {
-    /// In the median window.
+    /// In the median window, whose figures are the design's.
     pub median: f64,
+    /// Which window that was.
+    pub median_name: String,
     /// In the worst window.
     pub worst: f64,
     /// Which window that was.
@@ -214,9 +219,9 @@ pub struct HeatMap {
     pub unit: String,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// `attempted[column][partition]`, in units a second.
+    /// `attempted[column][partition]`, in units a second; partitions in ring order, as in [`Design::partitions`].
     pub attempted: Vec<Vec<f64>>,
-    /// `throttled[column][partition]`, in units a second.
+    /// `throttled[column][partition]`, in units a second; partitions in ring order.
     pub throttled: Vec<Vec<f64>>,
 }
 

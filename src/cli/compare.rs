@@ -1,0 +1,673 @@
+//! `hotplate compare`: arguments, loading, and what is printed.
+
+use super::input::{Binding, Source};
+use super::output::{self, PendingFile};
+use super::table::{Align, Table, clean, cut};
+use super::window::{Every, Windows, looks_like_time};
+use super::{page, quantity};
+use clap::{Args, ValueEnum};
+use hotplate::error::{Error, Result};
+use hotplate::key::{FieldPath, Part, Template};
+use hotplate::lab::report::{Design, Load, Report};
+use hotplate::lab::{
+    Comparison, Experiment, KeyedRows, KeyedRowsBuilder, LoadShape, Retries, SortRule, Windows as WindowSet,
+    percent, whole,
+};
+use hotplate::profile::{DYNAMODB_PARTITION_WRITE, Profile, Service};
+use hotplate::rng::Seed;
+use hotplate::units::Bytes;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Key designs in one comparison at the most.
+const DESIGNS_MAX: usize = 32;
+
+/// Windows at the most: their names are kept.
+const WINDOWS_MAX: usize = 1_000_000;
+
+/// What a table pays for when nothing is said: ten DynamoDB partitions' worth, and as many request units.
+const DEFAULT_WCU: u64 = 10_000;
+const DEFAULT_RU: u64 = 10_000;
+
+/// Layouts of a hash that is not public.
+const DEFAULT_LAYOUTS: u32 = 50;
+
+/// Retries at the most.
+const RETRIES_MAX: u32 = 1_000_000;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// CSV or JSON lines, also gzipped; - for standard input.
+    file: PathBuf,
+    /// A key design; give several. Fields in braces: '{origin}.{hash(tailnum, 1..200)}'.
+    #[arg(long = "key", required = true, value_name = "TEMPLATE")]
+    keys: Vec<String>,
+    /// dynamodb, dynamodb-on-demand or cosmos.
+    #[arg(long, default_value = "dynamodb")]
+    profile: String,
+    /// Write units a second that the DynamoDB table is provisioned with [default: 10000].
+    #[arg(long, value_name = "UNITS")]
+    wcu: Option<u64>,
+    /// Read units a second that the DynamoDB table is provisioned with.
+    #[arg(long, value_name = "UNITS")]
+    rcu: Option<u64>,
+    /// Request units a second of the Cosmos DB container [default: 10000].
+    #[arg(long, value_name = "UNITS")]
+    ru: Option<u64>,
+    /// Physical partitions at the beginning [default: what the service would create].
+    #[arg(long, value_name = "N")]
+    partitions: Option<u32>,
+    /// Size of each item, keys included.
+    #[arg(long, default_value = "1KB", value_name = "SIZE")]
+    item_size: String,
+    /// The column that is the sort key (or id) [default: the row number].
+    #[arg(long, value_name = "COLUMN")]
+    sort: Option<String>,
+    /// The order of the writes.
+    #[arg(long, value_enum, default_value_t = Order::File)]
+    order: Order,
+    /// Writes offered each second [default: what the table pays for].
+    #[arg(long, value_name = "N", conflicts_with = "workers")]
+    rate: Option<u64>,
+    /// So many workers, each beginning a write when its last is answered, instead of a rate.
+    #[arg(long, value_name = "N")]
+    workers: Option<u32>,
+    /// How often a refused write comes back, each time when the refusal says.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    retries: u32,
+    /// How long an answer takes.
+    #[arg(long, default_value = "5ms", value_name = "TIME")]
+    service_time: String,
+    /// Hold the key mix of each value of this column at the rate, instead of replaying the file once.
+    #[arg(long, value_name = "COLUMN", conflicts_with = "time")]
+    window: Option<String>,
+    /// Like --window, for a column of times, divided by --every.
+    #[arg(long, value_name = "COLUMN", requires = "every")]
+    time: Option<String>,
+    /// The length of a window: 1d, 6h, 15m.
+    #[arg(long, value_name = "PERIOD", requires = "time")]
+    every: Option<String>,
+    /// Seeded layouts to measure under [default: 50 for DynamoDB, whose hash is not public; 1 for Cosmos DB].
+    #[arg(long, value_name = "N")]
+    layouts: Option<u32>,
+    /// Search for the highest rate of each design.
+    #[arg(long)]
+    find_max: bool,
+    /// Stop at the first row that has no key, instead of counting and skipping it.
+    #[arg(long)]
+    strict: bool,
+    /// The seed of everything random.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object instead of the table.
+    #[arg(long)]
+    json: bool,
+    /// Also write a self-contained page.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// As in the file.
+    File,
+    /// Shuffled, by the seed.
+    Shuffled,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    // Everything that can be wrong without reading the file is found first.
+    let templates = templates(&arguments.keys)?;
+    let item = quantity::size(&arguments.item_size).map_err(|error| error.within("--item-size"))?;
+    let service_time =
+        quantity::service_time(&arguments.service_time).map_err(|e| e.within("--service-time"))?;
+    let (profile, throughput) = profile(arguments)?;
+    profile.check_item(item).map_err(|error| error.within("--item-size"))?;
+    let windows = windows(arguments)?;
+    let load = load(arguments, &profile, item)?;
+    let layouts = arguments.layouts.unwrap_or(match profile.service() {
+        Service::DynamoDb => DEFAULT_LAYOUTS,
+        Service::Cosmos => 1,
+    });
+    let html = arguments.html.as_deref().map(PendingFile::create).transpose()?;
+
+    let seed = Seed(arguments.seed);
+    let loaded =
+        Loader { arguments, templates: &templates, service: profile.service(), windows, seed }.load()?;
+    let experiment = Experiment {
+        file: file_name(arguments),
+        profile,
+        throughput,
+        item,
+        load,
+        service_time,
+        windows: loaded.windows,
+        sort: sort_rule(arguments),
+        sort_name: arguments.sort.clone().unwrap_or_else(|| "row number".into()),
+        layouts,
+        find_max: arguments.find_max,
+        seed,
+        warnings: loaded.warnings,
+    };
+    let comparison = Comparison::new(experiment, templates.into_iter().zip(loaded.designs).collect())?;
+    let bar = progress_bar("measuring {bar:40} {pos}/{len} {eta}", 0);
+    let report = comparison.run(&|done, total| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+
+    if let Some(html) = html {
+        html.finish(&page::render(&report)?)?;
+    }
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&report)
+            .map_err(|error| Error::invalid(format!("the report cannot be written as JSON: {error}")))?;
+        output::print(&format!("{text}\n"))
+    } else {
+        output::print(&text(&report))
+    }
+}
+
+fn templates(texts: &[String]) -> Result<Vec<Template>> {
+    if texts.len() > DESIGNS_MAX {
+        return Err(Error::invalid(format!("--key: at most {DESIGNS_MAX} designs, not {}", texts.len())));
+    }
+    let mut templates = Vec::new();
+    for text in texts {
+        let template = Template::parse(text).map_err(|error| Error::from(error).within("--key"))?;
+        if templates.contains(&template) {
+            return Err(Error::invalid(format!("--key: {template} is given twice")));
+        }
+        templates.push(template);
+    }
+    Ok(templates)
+}
+
+/// The table, and what it pays for in words.
+fn profile(arguments: &Arguments) -> Result<(Profile, String)> {
+    let refuse = |flag: &str, value: Option<u64>| match value {
+        Some(_) => Err(Error::invalid(format!("{flag} does not go with --profile {}", arguments.profile))),
+        None => Ok(()),
+    };
+    let (profile, throughput) = match arguments.profile.as_str() {
+        "dynamodb" => {
+            refuse("--ru", arguments.ru)?;
+            let wcu = arguments.wcu.unwrap_or(DEFAULT_WCU);
+            let profile = Profile::dynamodb_provisioned(arguments.rcu.unwrap_or(1), wcu)
+                .map_err(|error| error.within("--wcu, --rcu"))?;
+            // Only writes are offered here: unless reads are said to be paid for, they ask for no partition.
+            let profile = match arguments.rcu {
+                Some(_) => profile,
+                None => {
+                    let count = u32::try_from(wcu.div_ceil(DYNAMODB_PARTITION_WRITE)).unwrap_or(u32::MAX);
+                    profile.with_partitions(count).map_err(|error| error.within("--wcu"))?
+                }
+            };
+            (profile, format!("{} WCU", whole(wcu as f64)))
+        }
+        "dynamodb-on-demand" => {
+            refuse("--ru", arguments.ru)?;
+            refuse("--wcu", arguments.wcu)?;
+            refuse("--rcu", arguments.rcu)?;
+            let profile = Profile::dynamodb_on_demand();
+            let writes = profile.throughput().write_rate().units();
+            (profile, format!("{} on-demand writes/s", whole(writes)))
+        }
+        "cosmos" => {
+            refuse("--wcu", arguments.wcu)?;
+            refuse("--rcu", arguments.rcu)?;
+            let ru = arguments.ru.unwrap_or(DEFAULT_RU);
+            let profile = Profile::cosmos_manual(ru).map_err(|error| error.within("--ru"))?;
+            (profile, format!("{} RU/s", whole(ru as f64)))
+        }
+        other => {
+            return Err(Error::invalid(format!(
+                "--profile: unknown profile {other:?}: dynamodb, dynamodb-on-demand or cosmos"
+            )));
+        }
+    };
+    let profile = match arguments.partitions {
+        Some(count) => profile.with_partitions(count).map_err(|error| error.within("--partitions"))?,
+        None => profile,
+    };
+    Ok((profile, throughput))
+}
+
+fn load(arguments: &Arguments, profile: &Profile, item: Bytes) -> Result<LoadShape> {
+    if arguments.retries > RETRIES_MAX {
+        return Err(Error::invalid(format!("--retries: at most {RETRIES_MAX}, not {}", arguments.retries)));
+    }
+    let retries = Retries(arguments.retries);
+    Ok(match arguments.workers {
+        Some(workers) => LoadShape::Closed { workers, retries },
+        None => {
+            let paid_for = hotplate::lab::WriteLimits::new(profile, item).table_writes();
+            LoadShape::Open { rate: arguments.rate.unwrap_or((paid_for as u64).max(1)), retries }
+        }
+    })
+}
+
+fn windows(arguments: &Arguments) -> Result<Option<Windows>> {
+    let column = |name: &String| FieldPath::from(name.as_str());
+    match (&arguments.window, &arguments.time, &arguments.every) {
+        (Some(name), ..) => Ok(Some(Windows::by_value(column(name)))),
+        (None, Some(name), Some(every)) => {
+            let every = Every::parse(every).map_err(|error| error.within("--every"))?;
+            Ok(Some(Windows::by_time(column(name), every)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn sort_rule(arguments: &Arguments) -> SortRule {
+    if arguments.sort.is_some() { SortRule::Column } else { SortRule::RowNumber }
+}
+
+fn file_name(arguments: &Arguments) -> String {
+    arguments.file.file_name().map_or_else(|| "-".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A bar on stderr when that is a terminal, nothing otherwise.
+fn progress_bar(template: &str, length: u64) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Reads the file once, for all designs.
+struct Loader<'a> {
+    arguments: &'a Arguments,
+    templates: &'a [Template],
+    service: Service,
+    windows: Option<Windows>,
+    seed: Seed,
+}
+
+struct Loaded {
+    designs: Vec<KeyedRows>,
+    windows: Option<WindowSet>,
+    warnings: Vec<String>,
+}
+
+/// Rows between two looks at the progress bar.
+const PROGRESS_ROWS: u64 = 4_096;
+
+impl Loader<'_> {
+    fn load(self) -> Result<Loaded> {
+        let mut source = Source::open(&self.arguments.file)?;
+        let bindings = self
+            .templates
+            .iter()
+            .map(|template| source.bind(template.fields()))
+            .collect::<Result<Vec<_>>>()?;
+        let bind_column = |source: &Source, column: Option<FieldPath>| -> Result<Option<Binding>> {
+            column.map(|column| source.bind(&[column])).transpose()
+        };
+        let window_binding =
+            bind_column(&source, self.windows.as_ref().map(|windows| windows.column().clone()))?;
+        let sort_binding = bind_column(&source, self.arguments.sort.as_deref().map(FieldPath::from))?;
+        let mut orders = ColumnOrders::new(&source, self.templates)?;
+
+        let sort_rule = sort_rule(self.arguments);
+        let mut builders: Vec<_> =
+            self.templates.iter().map(|_| KeyedRowsBuilder::new(self.service, sort_rule)).collect();
+        let mut names: Vec<String> = Vec::new();
+        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let bar = progress_bar("reading {bar:40} {percent} %", source.progress().1.unwrap_or(0));
+        let mut text = String::new();
+        let mut number = 0_u64;
+        loop {
+            if number.is_multiple_of(PROGRESS_ROWS) {
+                bar.set_position(source.progress().0);
+            }
+            let Some(row) = source.next()? else { break };
+            let window = match (&self.windows, &window_binding) {
+                (Some(windows), Some(binding)) => {
+                    let label =
+                        windows.label(row.text(binding, 0)).map_err(|error| error.within(row.place()))?;
+                    Some(match numbers.get(label.as_ref()) {
+                        Some(&number) => number,
+                        None => {
+                            let number = names.len() as u32;
+                            if names.len() >= WINDOWS_MAX {
+                                return Err(Error::invalid(format!(
+                                    "{} has over {WINDOWS_MAX} different values: use a coarser window",
+                                    windows.column()
+                                ))
+                                .within(row.place()));
+                            }
+                            names.push(label.to_string());
+                            numbers.insert(label.into_owned(), number);
+                            number
+                        }
+                    })
+                }
+                _ => None,
+            };
+            let sort = match &sort_binding {
+                Some(binding) => Some(row.text(binding, 0).ok_or_else(|| {
+                    let name = self.arguments.sort.as_deref().unwrap_or_default();
+                    Error::invalid(format!("the sort key {name} is absent, null or no plain value"))
+                        .within(row.place())
+                })?),
+                None => None,
+            };
+            orders.look(&row);
+            for ((template, binding), builder) in self.templates.iter().zip(&bindings).zip(&mut builders) {
+                let refused = match template.render(&row.bound(binding), self.seed, number, &mut text) {
+                    Ok(rendered) => builder.push(rendered, &text, window, sort.as_deref())?,
+                    Err(error) => Some(error.to_string()),
+                };
+                if let Some(reason) = refused {
+                    if self.arguments.strict {
+                        return Err(Error::invalid(format!("{template}: {reason}")).within(row.place()));
+                    }
+                    builder.skip(|| format!("line {}: {reason}", row.line()));
+                }
+            }
+            number += 1;
+        }
+        bar.finish_and_clear();
+        let mut designs = self
+            .templates
+            .iter()
+            .zip(builders)
+            .map(|(template, builder)| builder.finish().map_err(|error| error.within(template)))
+            .collect::<Result<Vec<_>>>()?;
+        if self.arguments.order == Order::Shuffled {
+            designs.iter_mut().for_each(|design| design.shuffle(self.seed.stream("order")));
+        }
+        let warnings = self.warnings(&designs, &orders);
+        let windows = self.windows.map(|windows| WindowSet {
+            by: match &self.arguments.every {
+                Some(every) => format!("{} every {every}", windows.column()),
+                None => windows.column().to_string(),
+            },
+            names,
+        });
+        Ok(Loaded { designs, windows, warnings })
+    }
+
+    fn warnings(&self, designs: &[KeyedRows], orders: &ColumnOrders) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.windows.is_none() && self.arguments.order == Order::File {
+            for name in orders.ordered_times() {
+                warnings.push(format!(
+                    "time is compressed: the file is ordered by {name}, which a key uses, and its rows are replayed in \
+                     seconds, so a key made of it looks cooler than it will be; hold each mix with --window {name} or \
+                     --time {name} --every 1d"
+                ));
+            }
+        }
+        for (template, design) in self.templates.iter().zip(designs) {
+            if design.skipped() > 0 {
+                let first = design.skipped_examples().first().map(String::as_str).unwrap_or_default();
+                warnings.push(format!(
+                    "{template}: {} rows have no key and were skipped; the first: {first}",
+                    whole(design.skipped() as f64)
+                ));
+            }
+        }
+        warnings
+    }
+}
+
+/// Watches whether the file is ordered by a column of times that some key uses.
+struct ColumnOrders {
+    columns: Vec<ColumnOrder>,
+}
+
+struct ColumnOrder {
+    name: String,
+    binding: Binding,
+    last: String,
+    rows: u64,
+    steps_back: u64,
+    changes: u64,
+    times: bool,
+}
+
+/// A file is ordered by a column when fewer than one in so many rows step back: months may be out of order.
+const STEPS_BACK_MAX: u64 = 100;
+
+impl ColumnOrders {
+    fn new(source: &Source, templates: &[Template]) -> Result<Self> {
+        let mut columns: Vec<ColumnOrder> = Vec::new();
+        for template in templates {
+            for part in template.parts() {
+                // A hashed time does not move through the keys in order.
+                let Part::Field(field) = part else { continue };
+                let path = &template.fields()[*field];
+                let name = path.to_string();
+                if columns.iter().all(|column| column.name != name) {
+                    columns.push(ColumnOrder {
+                        name,
+                        binding: source.bind(std::slice::from_ref(path))?,
+                        last: String::new(),
+                        rows: 0,
+                        steps_back: 0,
+                        changes: 0,
+                        times: true,
+                    });
+                }
+            }
+        }
+        Ok(Self { columns })
+    }
+
+    fn look(&mut self, row: &super::input::Row<'_>) {
+        for column in self.columns.iter_mut().filter(|column| column.times) {
+            let Some(value) = row.text(&column.binding, 0) else {
+                column.times = false;
+                continue;
+            };
+            if value != column.last.as_str() {
+                column.times = looks_like_time(&value);
+                column.steps_back += u64::from(column.rows > 0 && *value < *column.last);
+                column.changes += u64::from(column.rows > 0);
+                value.clone_into_string(&mut column.last);
+            }
+            column.rows += 1;
+        }
+    }
+
+    fn ordered_times(&self) -> impl Iterator<Item = &str> {
+        let ordered = |column: &&ColumnOrder| {
+            column.times && column.changes > 0 && column.steps_back * STEPS_BACK_MAX < column.rows
+        };
+        self.columns.iter().filter(ordered).map(|column| column.name.as_str())
+    }
+}
+
+/// `Cow::clone_into` for text, without a new allocation.
+trait CloneIntoString {
+    fn clone_into_string(&self, target: &mut String);
+}
+
+impl CloneIntoString for std::borrow::Cow<'_, str> {
+    fn clone_into_string(&self, target: &mut String) {
+        target.clear();
+        target.push_str(self);
+    }
+}
+
+/// Longest key shown in a cell.
+const KEY_CELL: usize = 16;
+
+/// The report as text: a heading, the table, the verdicts, and what they rest on.
+fn text(report: &Report) -> String {
+    let mut out = String::new();
+    heading(&mut out, report);
+    out.push('\n');
+    let _ = write!(out, "{}", figures(report));
+    out.push('\n');
+    for design in &report.designs {
+        let _ = writeln!(out, "{}", wrapped(&format!("{}: {}", clean(&design.key), clean(&design.verdict))));
+    }
+    if report.layouts > 1 && report.designs.len() > 1 {
+        out.push('\n');
+        for line in pairs(report) {
+            let _ = writeln!(out, "{}", wrapped(&line));
+        }
+    }
+    if !report.warnings.is_empty() {
+        out.push('\n');
+        for warning in &report.warnings {
+            let _ = writeln!(out, "{}", wrapped(&format!("warning: {}", clean(warning))));
+        }
+    }
+    out.push('\n');
+    for line in &report.basis {
+        let _ = writeln!(out, "{}", wrapped(line));
+    }
+    let _ = writeln!(out, "seed {}: the same seed and options give the same bytes", report.seed);
+    out
+}
+
+fn heading(out: &mut String, report: &Report) {
+    let load = match report.load {
+        Load::Open { rate_per_s } => format!("{} writes/s offered", whole(rate_per_s as f64)),
+        Load::Closed { workers } => format!("{} workers", whole(f64::from(workers))),
+    };
+    let _ = writeln!(
+        out,
+        "{}: {} on {}, {} physical partitions of {} {}/s, items of {}, {load}",
+        clean(&report.file),
+        report.profile,
+        report.throughput,
+        report.partition_count,
+        whole(report.partition_limit_per_s),
+        report.unit,
+        Bytes(report.item_bytes),
+    );
+    let layouts = match report.layouts {
+        1 => "one layout (placement is exact)".into(),
+        n => format!("{n} layouts: figures of the one with the median result, 5–95% in brackets"),
+    };
+    match &report.windowing {
+        Some(windowing) => {
+            let _ = writeln!(
+                out,
+                "{} windows by {}, each mix held at the rate until steady: all ranked by their key shares, the median and \
+                 the worst replayed under each of {layouts}",
+                whole(windowing.count as f64),
+                clean(&windowing.by)
+            );
+        }
+        None => {
+            let _ = writeln!(out, "the file replayed once under {layouts}");
+        }
+    }
+}
+
+fn figures(report: &Report) -> Table {
+    let windowed = report.windowing.is_some();
+    let searched = report.designs.iter().any(|design| design.max_rate_per_s.is_some());
+    let mut columns = vec![
+        ("key design", Align::Left),
+        ("served/s", Align::Right),
+        ("throttled", Align::Right),
+        ("ms p50/p99/p99.9", Align::Right),
+        ("finish", Align::Right),
+        ("hot partition", Align::Right),
+        ("hot key", Align::Right),
+        ("max/mean", Align::Right),
+    ];
+    if windowed {
+        columns.push(("worst window", Align::Right));
+    }
+    if searched {
+        columns.push(("max rate/s", Align::Right));
+    }
+    columns.push(("ceiling/s", Align::Right));
+    let mut table = Table::new(&columns);
+    for design in &report.designs {
+        let mut cells = vec![
+            design.key.clone(),
+            with_range(design.served_per_s, design.served_p5, design.served_p95, report.layouts),
+            percent(design.throttled_share),
+            format!("{}/{}/{}", millis(design.p50_ms), millis(design.p99_ms), millis(design.p999_ms)),
+            format!("{} s", whole(design.seconds.ceil())),
+            format!("{} p{}", percent(design.hottest_partition_share), design.hottest_partition),
+            format!("{} {}", percent(design.hottest_key_share), cut(&design.hottest_key, KEY_CELL)),
+            format!("{:.2}", design.max_over_mean),
+        ];
+        if windowed {
+            cells.push(design.windows.as_ref().map_or_else(String::new, |windows| {
+                format!("{} {}", whole(windows.worst), cut(&windows.worst_name, KEY_CELL))
+            }));
+        }
+        if searched {
+            cells.push(max_rate(design, report.layouts));
+        }
+        cells.push(whole(design.ceiling_per_s));
+        table.row(cells);
+    }
+    table
+}
+
+fn max_rate(design: &Design, layouts: u32) -> String {
+    match (design.max_rate_per_s, design.max_rate_p5, design.max_rate_p95) {
+        (Some(rate), Some(low), Some(high)) => with_range(rate, low, high, layouts),
+        _ => String::new(),
+    }
+}
+
+fn with_range(value: f64, low: f64, high: f64, layouts: u32) -> String {
+    if layouts == 1 { whole(value) } else { format!("{} ({}–{})", whole(value), whole(low), whole(high)) }
+}
+
+fn millis(ms: f64) -> String {
+    if ms >= 100.0 { whole(ms) } else { format!("{:.1}", ms).trim_end_matches(".0").to_owned() }
+}
+
+/// Who beats whom: winners first, then ties.
+fn pairs(report: &Report) -> Vec<String> {
+    let (ties, wins): (Vec<_>, Vec<_>) = report.pairs.iter().partition(|pair| pair.verdict == "tie");
+    let mut lines = Vec::new();
+    for pair in wins {
+        let (winner, loser, share) = if pair.a_wins_share > pair.b_wins_share {
+            (&pair.a, &pair.b, pair.a_wins_share)
+        } else {
+            (&pair.b, &pair.a, pair.b_wins_share)
+        };
+        lines.push(format!("{} beats {} in {} of layouts", clean(winner), clean(loser), percent(share)));
+    }
+    for pair in ties {
+        lines.push(format!(
+            "{} and {}: a tie ({} and {} of layouts won)",
+            clean(&pair.a),
+            clean(&pair.b),
+            percent(pair.a_wins_share),
+            percent(pair.b_wins_share)
+        ));
+    }
+    lines
+}
+
+/// Columns of running text.
+const TEXT_WIDTH: usize = 110;
+
+/// Text in lines, those after the first set in by two.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > TEXT_WIDTH {
+            out.push_str("\n  ");
+            column = 2;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += width;
+    }
+    out
+}

@@ -1,0 +1,59 @@
+//! The command line.
+//!
+//! What arrived (`clap` structs, in the file of each command) is one type, what it means (`lab::Experiment`) another.
+//! Results go to stdout, everything else to stderr. Exit codes: 0 done, 2 the input is wrong. Nothing is written by
+//! half: a file appears whole or not at all.
+
+mod compare;
+mod emit;
+mod input;
+mod output;
+mod page;
+mod place;
+mod quantity;
+mod table;
+mod window;
+
+use clap::{Parser, Subcommand};
+use hotplate::error::Result;
+use std::process::ExitCode;
+
+/// Exit code for wrong input. 1 is kept for thresholds and assertions.
+const EXIT_INPUT: u8 = 2;
+
+/// Put your partition key on the hotplate before production does.
+#[derive(Debug, Parser)]
+#[command(name = "hotplate", version, about, max_term_width = 110)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Load a data file under several key designs and see which gets hot, where and why.
+    Compare(compare::Arguments),
+    /// Show where keys live: token, range and physical partition.
+    Where(place::Arguments),
+    /// Print a function that computes a synthetic key in your language.
+    Emit(emit::Arguments),
+}
+
+pub(crate) fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(EXIT_INPUT)
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Compare(arguments) => compare::run(arguments),
+        Command::Where(arguments) => place::run(arguments),
+        Command::Emit(arguments) => emit::run(arguments),
+    }
+}

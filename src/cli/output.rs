@@ -1,0 +1,64 @@
+//! Writing results: to stdout, or to a file that appears whole or not at all.
+
+use hotplate::error::{Error, ErrorKind, Result};
+use std::fs::File;
+use std::io::{ErrorKind as IoErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Prints to stdout. A reader that closed the pipe has seen enough, and that is no error.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != IoErrorKind::BrokenPipe => {
+            Err(Error::new(ErrorKind::Io, format!("stdout cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A file to be. It is opened beside its final place before the work begins, so that a place that cannot be written
+/// is found out at once, and renamed when it is whole. Dropped unfinished, it leaves nothing behind.
+#[derive(Debug)]
+pub(crate) struct PendingFile {
+    file: File,
+    temporary: PathBuf,
+    path: PathBuf,
+    finished: bool,
+}
+
+impl PendingFile {
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        let fail = |why: &dyn std::fmt::Display| {
+            Error::new(ErrorKind::Io, format!("{} cannot be written: {why}", path.display()))
+        };
+        if path.is_dir() {
+            return Err(fail(&"it is a directory"));
+        }
+        let Some(name) = path.file_name() else { return Err(fail(&"it names no file")) };
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}.part", std::process::id()));
+        let temporary = path.with_file_name(hidden);
+        let file = File::create(&temporary).map_err(|error| fail(&error))?;
+        Ok(Self { file, temporary, path: path.to_owned(), finished: false })
+    }
+
+    pub(crate) fn finish(mut self, text: &str) -> Result<()> {
+        let written =
+            self.file.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&self.temporary, &self.path));
+        written.map_err(|error| {
+            Error::new(ErrorKind::Io, format!("{} cannot be written: {error}", self.path.display()))
+        })?;
+        self.finished = true;
+        Ok(())
+    }
+}
+
+impl Drop for PendingFile {
+    fn drop(&mut self) {
+        if !self.finished {
+            // Nothing more can be done about a temporary file that will not go.
+            let _ = std::fs::remove_file(&self.temporary);
+        }
+    }
+}

@@ -1,0 +1,1200 @@
+//! The report page: one HTML file that holds everything, for a mail, a pull request or a phone.
+//!
+//! A [`Report`] becomes a view (texts and lengths only) and the view becomes markup in `page.html`, so that
+//! figures are formatted here and tags are written there. The page loads nothing and runs nothing: its
+//! colours follow the reader's light or dark setting, its drawings are inline SVG, its hints `<title>`s. The
+//! same report gives the same bytes. The template engine escapes every text, since keys come from the data.
+//!
+//! A drawing has a bound, because a file may hold ten thousand windows and a table as many partitions. Past
+//! it, a cell shows the hottest of its neighbours: by the mean, a partition at five times its limit one day
+//! in four would look as if it were hardly over it. The caption says so.
+//!
+//! This file does not know how a figure came about, and decides only what is drawn in a warning colour.
+
+use hotplate::error::{Error, Result};
+use hotplate::lab::report::{Design, KeyLoad, Load, Pair, PartitionLoad, Report, Spread};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
+use std::fmt::Write;
+use std::ops::Range;
+
+const TEMPLATE: &str = include_str!("page.html");
+
+/// Columns of a heat map at the most: on a phone each is still two pixels wide.
+const COLUMNS_MAX: usize = 120;
+/// Rows of a heat map at the most; more partitions than that share rows.
+const ROWS_MAX: usize = 64;
+/// Cells of a heat map at the most, which keeps a card under half a megabyte.
+const CELLS_MAX: usize = 4_096;
+/// Height that a partition gets when there is room, in pixels.
+const ROW_PX: usize = 26;
+/// Height of a heat map, in pixels: at least and at most, before narrow ranges get their least height.
+const MAP_PX: Range<usize> = 78..520;
+/// Height of the narrowest range: it can still be seen and pointed at.
+const ROW_PX_MIN: u32 = 4;
+/// Distance between two row labels.
+const LABEL_PX: u32 = 14;
+/// Ranges that differ in width by more than this are drawn alike: to scale, one would be all there is.
+const WIDTH_RATIO_MAX: f64 = 256.0;
+/// Labels below a heat map.
+const TICKS_MAX: usize = 5;
+/// Where one colour ends and the next begins, in partition limits: cool ones up to the limit, then hot ones.
+const STEPS: [f64; 8] = [0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0];
+/// The mark of a throttled cell covers at least this share of it.
+const MARK_MIN: f64 = 0.15;
+/// A bar chart reaches this many limits at the most for a peak; a peak beyond stands at its edge.
+const PEAK_LIMITS_MAX: f64 = 3.0;
+/// Space to the right of the limit line when no bar needs it.
+const LIMIT_MARGIN: f64 = 1.15;
+/// Throttled share up to which a design is not drawn as hot: what the search for the highest rate lets pass.
+const THROTTLED_OK: f64 = 0.001;
+/// Keys listed in a card.
+const KEYS_MAX: usize = 20;
+/// Characters of a key in a list, of one in a narrow cell or a column's name, and of a template.
+const KEY_CHARS: usize = 96;
+const SHORT_CHARS: usize = 28;
+const TEMPLATE_CHARS: usize = 400;
+/// In place of a figure that does not exist.
+const NONE: &str = "–";
+
+/// The page of `report`: a whole HTML document.
+///
+/// # Errors
+/// None that a report can cause; a fault in the template itself is told.
+pub(crate) fn render(report: &Report) -> Result<String> {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    let fault = |error| Error::invalid(format!("the report page cannot be rendered: {error:#}"));
+    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().map_err(fault)?);
+    // The name's ending turns escaping on.
+    env.render_named_str("page.html", TEMPLATE, Serde(Page::of(report))).map_err(fault)
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    file: &'a str,
+    version: &'a str,
+    schema: u32,
+    facts: Vec<Fact>,
+    heads: Vec<Head>,
+    designs: Vec<Card<'a>>,
+    legend: Vec<String>,
+    pairs: Vec<Contest<'a>>,
+    warnings: &'a [String],
+    basis: &'a [String],
+}
+
+/// A named figure; `note` may be empty.
+#[derive(Serialize)]
+struct Fact {
+    name: &'static str,
+    value: String,
+    note: String,
+}
+
+/// The head of a column of the comparison, and what it means.
+#[derive(Serialize)]
+struct Head {
+    name: &'static str,
+    hint: &'static str,
+}
+
+/// A figure of the comparison with its bar.
+#[derive(Serialize)]
+struct Figure {
+    value: String,
+    note: String,
+    hot: bool,
+    /// Length of the bar in percent.
+    bar: String,
+    /// Where the range begins and how long it is, in percent.
+    range: Option<(String, String)>,
+}
+
+#[derive(Serialize)]
+struct Card<'a> {
+    key: String,
+    hot: bool,
+    state: String,
+    verdict: &'a str,
+    figures: Vec<Figure>,
+    groups: Vec<(&'static str, Vec<Fact>)>,
+    drawing: Drawing,
+    keys: Vec<KeyRow>,
+    keys_hot: bool,
+    spread: Vec<[String; 3]>,
+    skipped: Option<String>,
+    skipped_examples: Vec<String>,
+}
+
+/// The heat map and the bar chart, which share their rows.
+#[derive(Serialize)]
+struct Drawing {
+    height: u32,
+    rows: Vec<Band>,
+    /// Characters of the longest row label.
+    label_chars: usize,
+    map: Map,
+    /// Where the limit is, in percent, and its text.
+    limit: (String, String),
+    load_label: String,
+    peaks: bool,
+}
+
+/// The heat map.
+#[derive(Serialize)]
+struct Map {
+    /// None without load.
+    columns: usize,
+    cells: Vec<Cell>,
+    /// What is marked as throttled, as a path in a unit square.
+    throttled: String,
+    ticks: Vec<String>,
+    caption: String,
+    label: String,
+}
+
+/// A row: one partition, or a few neighbours of which the hottest is shown.
+#[derive(Serialize)]
+struct Band {
+    name: String,
+    labelled: bool,
+    y: u32,
+    height: u32,
+    middle: u32,
+    served: String,
+    throttled: String,
+    peak: Option<String>,
+    share: String,
+    hot: bool,
+    title: String,
+    #[serde(skip)]
+    members: Range<usize>,
+}
+
+#[derive(Serialize)]
+struct Cell {
+    x: usize,
+    y: u32,
+    height: u32,
+    step: usize,
+    title: String,
+}
+
+#[derive(Serialize)]
+struct KeyRow {
+    key: String,
+    share: String,
+    bar: String,
+    partition: u32,
+    throttled: String,
+}
+
+#[derive(Serialize)]
+struct Contest<'a> {
+    a: String,
+    b: String,
+    a_share: String,
+    b_share: String,
+    a_bar: String,
+    b_bar: String,
+    verdict: &'a str,
+}
+
+impl<'a> Page<'a> {
+    fn of(report: &'a Report) -> Self {
+        let scales = Scales::of(report);
+        Self {
+            file: &report.file,
+            version: &report.version,
+            schema: report.schema,
+            facts: facts(report),
+            heads: scales.heads(),
+            designs: report.designs.iter().map(|design| Card::of(report, design, &scales)).collect(),
+            legend: STEPS.iter().map(|&step| legend(step)).collect(),
+            pairs: report.pairs.iter().map(Contest::of).collect(),
+            warnings: &report.warnings,
+            basis: &report.basis,
+        }
+    }
+}
+
+/// What was loaded, onto what, and how.
+fn facts(report: &Report) -> Vec<Fact> {
+    let partitions = fact(
+        "Partitions",
+        count(report.partition_count),
+        format!("{} {}/s each", rate(report.partition_limit_per_s), report.unit),
+    );
+    let load = match report.load {
+        Load::Open { rate_per_s } => fact("Load", format!("{} writes/s", count(rate_per_s)), "open loop"),
+        Load::Closed { workers } => fact("Load", format!("{} workers", count(workers)), "closed loop"),
+    };
+    let item = format!("{} {} a write", decimal(report.units_per_write, 2), report.unit);
+    let mut facts = vec![
+        fact("Profile", report.profile.clone(), ""),
+        fact("Throughput", report.throughput.clone(), ""),
+        partitions,
+        load,
+        fact("Item", format!("{} B", count(report.item_bytes)), item),
+        fact("Layouts", count(report.layouts), ""),
+        fact("Seed", report.seed.to_string(), ""),
+    ];
+    if let Some(windowing) = &report.windowing {
+        let replayed = match windowing.replayed {
+            all if all == windowing.count => "all".into(),
+            some => count(some as u64),
+        };
+        let replayed = format!("by {}, {replayed} replayed", shown(&windowing.by, SHORT_CHARS));
+        facts.push(fact("Windows", count(windowing.count as u64), replayed));
+    }
+    facts
+}
+
+/// What a full bar stands for in each column of the comparison. Columns that no design fills are left out.
+struct Scales {
+    served: f64,
+    max_rate: Option<f64>,
+    ceiling: f64,
+    worst: bool,
+    partitions: f64,
+}
+
+impl Scales {
+    fn of(report: &Report) -> Self {
+        let most = |figure: &dyn Fn(&Design) -> f64| report.designs.iter().map(figure).fold(0.0, f64::max);
+        let max_rate = |d: &Design| d.max_rate_per_s.unwrap_or(0.0).max(d.max_rate_p95.unwrap_or(0.0));
+        Self {
+            served: most(&|d| d.offered_per_s.max(d.served_p95).max(d.served_per_s)),
+            max_rate: report.designs.iter().any(|d| d.max_rate_per_s.is_some()).then(|| most(&max_rate)),
+            ceiling: most(&|d| d.ceiling_per_s),
+            worst: report.designs.iter().any(|d| d.windows.is_some()),
+            partitions: f64::from(report.partition_count),
+        }
+    }
+
+    fn heads(&self) -> Vec<Head> {
+        let head = |name, hint| Head { name, hint };
+        let mut heads = vec![
+            head(
+                "Served/s",
+                "Writes served a second, and the range over the layouts; the full bar is what was offered",
+            ),
+            head("Throttled", "Throttled attempts ÷ attempts"),
+        ];
+        if self.max_rate.is_some() {
+            heads.push(head("Max rate/s", "The highest rate with at most 0.1 % of first attempts throttled"));
+        }
+        heads.extend([
+            head("Hottest partition", "Its share of the offered units"),
+            head("Hottest key", "Its share of the offered units"),
+            head("Max/mean", "Offered units of the hottest partition ÷ the mean"),
+            head(
+                "Ceiling/s",
+                "What splits can lead to at best: the table, or the limit ÷ the hottest key's share",
+            ),
+        ]);
+        if self.worst {
+            heads.push(head("Worst window/s", "Writes served a second in the worst window"));
+        }
+        heads
+    }
+
+    fn figures(&self, design: &Design) -> Vec<Figure> {
+        let d = design;
+        let plain = |value, note, part, whole| Figure {
+            value,
+            note,
+            hot: false,
+            bar: percent(part, whole),
+            range: None,
+        };
+        let ranged = |value: f64, low: f64, high: f64, whole| Figure {
+            value: rate(value),
+            note: range(low, high),
+            hot: false,
+            bar: percent(value, whole),
+            range: (low < high).then(|| (percent(low, whole), percent(high - low, whole))),
+        };
+        let mut figures = vec![
+            ranged(d.served_per_s, d.served_p5, d.served_p95, self.served),
+            Figure {
+                hot: is_hot(d),
+                ..plain(share(d.throttled_share), String::new(), d.throttled_share, 1.0)
+            },
+        ];
+        if let Some(whole) = self.max_rate {
+            figures.push(match d.max_rate_per_s {
+                Some(value) => {
+                    ranged(value, d.max_rate_p5.unwrap_or(value), d.max_rate_p95.unwrap_or(value), whole)
+                }
+                None => plain(NONE.into(), String::new(), 0.0, whole),
+            });
+        }
+        let partition = format!("partition {}", d.hottest_partition);
+        // Without load there is no hottest key, and its empty name is not the name of one.
+        let key = if d.hottest_key_share > 0.0 { shown(&d.hottest_key, SHORT_CHARS) } else { String::new() };
+        figures.extend([
+            plain(share(d.hottest_partition_share), partition, d.hottest_partition_share, 1.0),
+            plain(share(d.hottest_key_share), key, d.hottest_key_share, 1.0),
+            plain(times(d.max_over_mean), String::new(), d.max_over_mean, self.partitions),
+            plain(rate(d.ceiling_per_s), String::new(), d.ceiling_per_s, self.ceiling),
+        ]);
+        if self.worst {
+            figures.push(match &d.windows {
+                Some(w) => plain(rate(w.worst), shown(&w.worst_name, SHORT_CHARS), w.worst, self.served),
+                None => plain(NONE.into(), String::new(), 0.0, self.served),
+            });
+        }
+        figures
+    }
+}
+
+impl<'a> Card<'a> {
+    fn of(report: &'a Report, design: &'a Design, scales: &Scales) -> Self {
+        let hot = is_hot(design);
+        Self {
+            key: shown(&design.key, TEMPLATE_CHARS),
+            hot,
+            state: if design.writes == 0 {
+                "nothing written".into()
+            } else if hot {
+                format!("{} throttled", share(design.throttled_share))
+            } else {
+                "within its limits".into()
+            },
+            verdict: &design.verdict,
+            figures: scales.figures(design),
+            groups: groups(design),
+            drawing: Drawing::of(report, design),
+            keys: design.top_keys.iter().take(KEYS_MAX).map(KeyRow::of).collect(),
+            keys_hot: design.top_keys.iter().any(|key| key.throttled > 0),
+            spread: design.spread.iter().map(|spread| spread_row(spread, report.layouts)).collect(),
+            skipped: (design.skipped_rows > 0).then(|| count(design.skipped_rows)),
+            skipped_examples: design.skipped_examples.iter().map(|text| shown(text, KEY_CHARS)).collect(),
+        }
+    }
+}
+
+fn is_hot(design: &Design) -> bool {
+    design.throttled_share > THROTTLED_OK
+}
+
+/// The small figures of a card, by the question they answer.
+fn groups(d: &Design) -> Vec<(&'static str, Vec<Fact>)> {
+    let ranged = |name, value, low, high| fact(name, rate(value), range(low, high));
+    let mut throughput = vec![
+        fact("offered/s", rate(d.offered_per_s), ""),
+        ranged("served/s", d.served_per_s, d.served_p5, d.served_p95),
+        fact("throttled", share(d.throttled_share), ""),
+        fact("gave up", share(d.gave_up_share), ""),
+    ];
+    if let Some(value) = d.max_rate_per_s {
+        let (low, high) = (d.max_rate_p5.unwrap_or(value), d.max_rate_p95.unwrap_or(value));
+        throughput.push(ranged("max rate/s", value, low, high));
+    }
+    throughput.push(fact("ceiling/s after splits", rate(d.ceiling_per_s), ""));
+    let skew = vec![
+        fact(
+            "hottest partition",
+            share(d.hottest_partition_share),
+            format!("partition {}", d.hottest_partition),
+        ),
+        fact("hottest key", share(d.hottest_key_share), ""),
+        fact("… that no split divides", share(d.hottest_unsplittable_share), ""),
+        fact("max/mean", times(d.max_over_mean), ""),
+        fact("Gini", decimal(d.gini, 2), ""),
+        fact(
+            "effective partitions",
+            decimal(d.effective_partitions, 1),
+            format!("of {}", count(d.partitions.len() as u64)),
+        ),
+    ];
+    let run = vec![
+        fact("p50", milliseconds(d.p50_ms), ""),
+        fact("p99", milliseconds(d.p99_ms), ""),
+        fact("p99.9", milliseconds(d.p999_ms), ""),
+        fact("writes", count(d.writes), ""),
+        fact("distinct keys", count(d.distinct_keys), ""),
+        fact("seconds", rate(d.seconds), ""),
+    ];
+    let mut groups = vec![
+        ("Throughput", throughput),
+        ("Skew of the offered units", skew),
+        ("Response time and size", run),
+    ];
+    if let Some(w) = &d.windows {
+        let mut windows = vec![
+            fact("median served/s", rate(w.median), ""),
+            fact("worst served/s", rate(w.worst), ""),
+            fact("worst window", shown(&w.worst_name, SHORT_CHARS), ""),
+            fact("its hottest key", shown(&w.worst_key, SHORT_CHARS), ""),
+            fact("that key's share", share(w.worst_key_share), ""),
+        ];
+        windows.extend(w.worst_max_rate_per_s.map(|value| fact("worst max rate/s", rate(value), "")));
+        groups.push(("Windows", windows));
+    }
+    groups
+}
+
+impl KeyRow {
+    fn of(load: &KeyLoad) -> Self {
+        Self {
+            key: shown(&load.key, KEY_CHARS),
+            share: share(load.share),
+            bar: percent(load.share, 1.0),
+            partition: load.partition,
+            throttled: count(load.throttled),
+        }
+    }
+}
+
+impl<'a> Contest<'a> {
+    fn of(pair: &'a Pair) -> Self {
+        Self {
+            a: shown(&pair.a, TEMPLATE_CHARS),
+            b: shown(&pair.b, TEMPLATE_CHARS),
+            a_share: share(pair.a_wins_share),
+            b_share: share(pair.b_wins_share),
+            a_bar: percent(pair.a_wins_share, 1.0),
+            b_bar: percent(pair.b_wins_share, 1.0),
+            verdict: &pair.verdict,
+        }
+    }
+}
+
+fn spread_row(spread: &Spread, layouts: u32) -> [String; 3] {
+    let layouts = format!("{} of {}", count(spread.layouts), count(layouts));
+    let served = range(spread.served_min, spread.served_max);
+    let served = if served.is_empty() { rate(spread.served_min) } else { served };
+    [count(spread.partitions), layouts, served]
+}
+
+/// What a partition was offered on average and at its peak, in units a second.
+#[derive(Clone, Copy, Default)]
+struct Offered {
+    mean: f64,
+    throttled: f64,
+    peak: f64,
+}
+
+impl Drawing {
+    fn of(report: &Report, design: &Design) -> Self {
+        let (partitions, limit) = (&design.partitions, report.partition_limit_per_s);
+        let offered: Vec<_> = (0..partitions.len()).map(|index| over_the_run(design, index)).collect();
+        let mut rows = bands(partitions);
+        let height = rows.last().map_or(0, |row| row.y + row.height);
+
+        let fullest = offered.iter().map(|o| o.mean).fold(limit * LIMIT_MARGIN, f64::max);
+        let peak = offered.iter().map(|o| o.peak).fold(0.0, f64::max);
+        let scale = fullest.max(peak.min(limit * PEAK_LIMITS_MAX));
+        let total = partitions.iter().map(|p| p.attempted).sum::<f64>();
+        // A peak is worth a mark where load moves about; on an even load it would only blur a bar's end.
+        let peaks = offered.iter().any(|o| o.peak > o.mean * LIMIT_MARGIN);
+        for row in &mut rows {
+            let Some(index) = first_max(row.members.clone(), |&index| offered[index].mean) else { continue };
+            let (o, p) = (offered[index], &partitions[index]);
+            let part = ratio(p.attempted, total);
+            row.served = percent(o.mean - o.throttled, scale);
+            row.throttled = percent(o.throttled, scale);
+            row.peak = peaks.then(|| percent(o.peak, scale));
+            row.hot = o.throttled > o.mean * THROTTLED_OK;
+            row.share = share(part);
+            row.title = format!(
+                "partition {}, {}..{}: {} units/s offered, {} throttled, peak {}",
+                p.id,
+                shown(&p.from, SHORT_CHARS),
+                shown(&p.to, SHORT_CHARS),
+                rate(o.mean),
+                rate(o.throttled),
+                rate(o.peak),
+            );
+        }
+
+        Self {
+            height,
+            label_chars: rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(1),
+            map: Map::of(design, limit, &rows, height),
+            limit: (percent(limit, scale), rate(limit)),
+            load_label: format!(
+                "Load of {} partitions, each with a limit of {} units a second. Partition {} has most: {}.",
+                partitions.len(),
+                rate(limit),
+                design.hottest_partition,
+                share(design.hottest_partition_share),
+            ),
+            rows,
+            peaks,
+        }
+    }
+}
+
+impl Map {
+    fn of(design: &Design, limit: f64, rows: &[Band], height: u32) -> Self {
+        let (partitions, heat) = (&design.partitions, &design.heat);
+        let recorded = heat.columns.len();
+        let columns = recorded.min((CELLS_MAX / rows.len().max(1)).clamp(1, COLUMNS_MAX));
+        let (mut cells, mut throttled) = (Vec::new(), String::new());
+        let mut hottest = (0.0, String::from("no load"));
+        for row in rows {
+            for x in 0..columns {
+                let block = x * recorded / columns..(x + 1) * recorded / columns;
+                let spots = block.flat_map(|column| row.members.clone().map(move |index| (column, index)));
+                let Some((column, index)) = first_max(spots, |&(c, i)| at(&heat.attempted, c, i)) else {
+                    continue;
+                };
+                let offered = at(&heat.attempted, column, index);
+                if offered <= 0.0 {
+                    continue;
+                }
+                let refused = at(&heat.throttled, column, index).min(offered);
+                let name = shown(&heat.columns[column], SHORT_CHARS);
+                let place = format!("{name}, partition {}", partitions[index].id);
+                if offered > hottest.0 {
+                    hottest = (offered, format!("{} of the limit at {place}", share(ratio(offered, limit))));
+                }
+                let title =
+                    format!("{place}: {} units/s offered, {} throttled", rate(offered), rate(refused));
+                cells.push(Cell {
+                    x,
+                    y: row.y,
+                    height: row.height,
+                    step: step(ratio(offered, limit)),
+                    title,
+                });
+                if refused > 0.0 {
+                    let part = ratio(refused, offered).max(MARK_MIN) * f64::from(row.height);
+                    let (width, tall) = (1.0 / columns as f64, part / f64::from(height));
+                    let (left, bottom) =
+                        (x as f64 * width, f64::from(row.y + row.height) / f64::from(height));
+                    // Writing to a string cannot fail.
+                    let _ = write!(throttled, "M{left:.4} {bottom:.4}h{width:.4}v-{tall:.4}h-{width:.4}z");
+                }
+            }
+        }
+        let across = recorded.div_ceil(columns.max(1));
+        let merged = rows.iter().map(|row| row.members.len()).max().unwrap_or(1);
+        let mut caption = format!("column: {}", shown(&heat.unit, SHORT_CHARS));
+        if across > 1 {
+            let _ = write!(caption, ", the hottest of up to {across}");
+        }
+        if merged > 1 {
+            let _ = write!(caption, "; row: the hottest of up to {merged} partitions");
+        }
+        let label = format!(
+            "Heat map of {} columns by {} rows of partitions. Hottest cell: {}.",
+            columns,
+            rows.len(),
+            hottest.1,
+        );
+        Self { columns, cells, throttled, ticks: ticks(&heat.columns), caption, label }
+    }
+}
+
+/// Rows from top to bottom in ring order, as high as their ranges are wide.
+fn bands(partitions: &[PartitionLoad]) -> Vec<Band> {
+    let widths = widths(partitions);
+    let merged = partitions.len().div_ceil(ROWS_MAX).max(1);
+    let count = partitions.len().div_ceil(merged);
+    let room = (count * ROW_PX).clamp(MAP_PX.start, MAP_PX.end) as f64;
+    let whole = widths.iter().sum::<f64>();
+    let (mut y, mut last_label) = (0, None);
+    (0..partitions.len())
+        .step_by(merged)
+        .map(|first| {
+            let members = first..(first + merged).min(partitions.len());
+            let width = widths[members.clone()].iter().sum::<f64>();
+            let height = ((room * width / whole).round() as u32).max(ROW_PX_MIN);
+            let middle = y + height / 2;
+            let labelled = last_label.is_none_or(|last| middle >= last + LABEL_PX);
+            if labelled {
+                last_label = Some(middle);
+            }
+            let (a, b) = (partitions[first].id, partitions[members.end - 1].id);
+            let band = Band {
+                name: if a == b { a.to_string() } else { format!("{a}–{b}") },
+                labelled,
+                y,
+                height,
+                middle,
+                members,
+                served: String::new(),
+                throttled: String::new(),
+                peak: None,
+                share: String::new(),
+                hot: false,
+                title: String::new(),
+            };
+            y += height;
+            band
+        })
+        .collect()
+}
+
+/// Widths of the ranges, in any unit; all the same when the bounds do not tell.
+fn widths(partitions: &[PartitionLoad]) -> Vec<f64> {
+    /// Cosmos DB clears the two highest bits of a V2 hash, so its ring ends at a quarter of the bytes' range
+    /// although the last bound reads `FF`.
+    const HASH_V2_END: f64 = 0.25;
+    let even = vec![1.0; partitions.len()];
+    let Some(mut bounds) = partitions.iter().map(|p| position(&p.from)).collect::<Option<Vec<_>>>() else {
+        return even;
+    };
+    let Some(&last) = bounds.last() else { return even };
+    bounds.push(if 0.0 < last && last < HASH_V2_END { HASH_V2_END } else { 1.0 });
+    let widths: Vec<_> = bounds.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let widest = widths.iter().copied().fold(0.0, f64::max);
+    // Two partitions of one logical partition have the same token, hence no width: they get the least height.
+    let odd = |&width: &f64| width < 0.0 || (width > 0.0 && width * WIDTH_RATIO_MAX < widest);
+    if widths.iter().any(odd) { even } else { widths }
+}
+
+/// Where a bound lies, from 0 to 1: its leading hex digits as a fraction.
+fn position(bound: &str) -> Option<f64> {
+    /// As many hex digits as a double holds exactly.
+    const DIGITS: usize = 13;
+    let digits: Vec<_> = bound.chars().map_while(|c| c.to_digit(16)).take(DIGITS).collect();
+    let fraction = digits.iter().rev().fold(0.0, |sum, &digit| (sum + f64::from(digit)) / 16.0);
+    (!digits.is_empty() || bound.is_empty()).then_some(fraction)
+}
+
+/// The partition over the whole run. Windows are replayed apart, each at the full rate: their mean is taken.
+fn over_the_run(design: &Design, index: usize) -> Offered {
+    let (heat, columns) = (&design.heat, design.heat.columns.len());
+    let mean = |table: &[Vec<f64>]| ratio((0..columns).map(|c| at(table, c, index)).sum(), columns as f64);
+    let p = &design.partitions[index];
+    let (offered, refused) = match design.windows {
+        Some(_) => (mean(&heat.attempted), mean(&heat.throttled)),
+        None => (ratio(p.attempted, design.seconds), ratio(p.throttled, design.seconds)),
+    };
+    let peak = (0..columns).map(|c| at(&heat.attempted, c, index)).fold(offered, f64::max);
+    Offered { mean: offered, throttled: refused.min(offered), peak }
+}
+
+/// A figure of a heat map; nothing where it has none.
+fn at(table: &[Vec<f64>], column: usize, partition: usize) -> f64 {
+    let value = table.get(column).and_then(|column| column.get(partition)).copied().unwrap_or(0.0);
+    if value.is_finite() { value.max(0.0) } else { 0.0 }
+}
+
+/// The first of several that has the most.
+fn first_max<T>(mut items: impl Iterator<Item = T>, load: impl Fn(&T) -> f64) -> Option<T> {
+    let first = items.next()?;
+    Some(items.fold(first, |best, item| if load(&item) > load(&best) { item } else { best }))
+}
+
+/// The colour of a load, in limits. The tolerance keeps a partition at its limit on the cool side.
+fn step(limits: f64) -> usize {
+    const TOLERANCE: f64 = 1.0 + 1e-6;
+    STEPS.iter().position(|&step| limits <= step * TOLERANCE).unwrap_or(STEPS.len())
+}
+
+fn legend(step: f64) -> String {
+    if step == 1.0 {
+        "limit".into()
+    } else if step < 1.0 {
+        share(step)
+    } else {
+        times(step)
+    }
+}
+
+/// Names of a few columns from the first to the last, evenly apart.
+fn ticks(columns: &[String]) -> Vec<String> {
+    let count = columns.len().min(TICKS_MAX);
+    (0..count)
+        .map(|tick| shown(&columns[tick * (columns.len() - 1) / (count - 1).max(1)], SHORT_CHARS))
+        .collect()
+}
+
+fn fact(name: &'static str, value: String, note: impl Into<String>) -> Fact {
+    Fact { name, value, note: note.into() }
+}
+
+/// `text` for the eye: no invisible characters, no changes of direction, and not longer than `max`.
+fn shown(text: &str, max: usize) -> String {
+    if text.is_empty() {
+        return "(empty)".into();
+    }
+    let mut out = String::new();
+    for (index, c) in text.chars().enumerate() {
+        if index == max {
+            out.push('…');
+            break;
+        }
+        match c {
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
+                out.extend(c.escape_unicode());
+            }
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// `part / whole`, and 0 where that is no number.
+fn ratio(part: f64, whole: f64) -> f64 {
+    let ratio = part / whole;
+    if ratio.is_finite() { ratio } else { 0.0 }
+}
+
+/// A length for CSS and SVG: a number of percent from 0 to 100.
+fn percent(part: f64, whole: f64) -> String {
+    format!("{:.2}", (ratio(part, whole) * 100.0).clamp(0.0, 100.0))
+}
+
+fn count(n: impl Into<u64>) -> String {
+    thousands(&n.into().to_string())
+}
+
+/// Digits with a comma before each three of the integer part.
+fn thousands(digits: &str) -> String {
+    let (integer, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let mut out = String::new();
+    for (index, c) in integer.chars().enumerate() {
+        if index > 0 && (integer.len() - index) % 3 == 0 && !out.ends_with('-') {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out + fraction
+}
+
+fn decimal(x: f64, places: usize) -> String {
+    if !x.is_finite() {
+        return NONE.into();
+    }
+    let digits = format!("{x:.places$}");
+    let digits =
+        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    thousands(if digits == "-0" { "0" } else { digits })
+}
+
+/// A rate or an amount: whole from a hundred on, below with one decimal.
+fn rate(x: f64) -> String {
+    decimal(x, if x.abs() < 100.0 { 1 } else { 0 })
+}
+
+/// `low–high`, or nothing when both read alike.
+fn range(low: f64, high: f64) -> String {
+    let (low, high) = (rate(low), rate(high));
+    if low == high { String::new() } else { format!("{low}–{high}") }
+}
+
+/// A share in percent; what is not nothing does not read as nothing.
+fn share(x: f64) -> String {
+    const LEAST: f64 = 0.0005;
+    if x > 0.0 && x < LEAST {
+        return "< 0.1\u{a0}%".into();
+    }
+    if x.is_finite() { format!("{}\u{a0}%", decimal(x * 100.0, 1)) } else { NONE.into() }
+}
+
+fn times(x: f64) -> String {
+    if x.is_finite() { format!("{}×", decimal(x, if x < 10.0 { 2 } else { 1 })) } else { NONE.into() }
+}
+
+fn milliseconds(x: f64) -> String {
+    if x.is_finite() { format!("{}\u{a0}ms", rate(x)) } else { NONE.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotplate::lab::report::{HeatMap, SCHEMA, Windowing, Windows};
+    use hotplate::rng::Seed;
+    use proptest::prelude::*;
+
+    const LIMIT: f64 = 1_000.0;
+    const OFFERED: f64 = 5_000.0;
+
+    /// A design whose load in a column and on a partition is `load`; what is over the limit is throttled.
+    fn design(key: &str, columns: usize, partitions: usize, load: impl Fn(usize, usize) -> f64) -> Design {
+        let table = |f: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
+            (0..columns).map(|c| (0..partitions).map(|p| f(load(c, p))).collect()).collect()
+        };
+        let (attempted, throttled) = (table(&|x| x), table(&|x| (x - LIMIT).max(0.0)));
+        let of = |table: &[Vec<f64>], p: usize| table.iter().map(|column| column[p]).sum::<f64>();
+        let bound = |p: usize| format!("{:032X}", u128::MAX / partitions as u128 * p as u128);
+        let loads: Vec<_> = (0..partitions)
+            .map(|p| PartitionLoad {
+                id: p as u32,
+                from: bound(p),
+                to: if p + 1 == partitions { "FF".into() } else { bound(p + 1) },
+                attempted: of(&attempted, p),
+                served: of(&attempted, p) - of(&throttled, p),
+                throttled: of(&throttled, p),
+            })
+            .collect();
+        let total = loads.iter().map(|p| p.attempted).sum::<f64>();
+        let refused = loads.iter().map(|p| p.throttled).sum::<f64>();
+        let hottest = loads.iter().max_by(|a, b| a.attempted.total_cmp(&b.attempted)).unwrap();
+        let served = ratio(total - refused, columns as f64);
+        let shares = loads.iter().map(|p| ratio(p.attempted, total));
+        Design {
+            key: key.into(),
+            offered_per_s: OFFERED,
+            writes: if total > 0.0 { 336_776 } else { 0 },
+            distinct_keys: 4_044,
+            served_per_s: served,
+            served_p5: served * 0.93,
+            served_p95: (served * 1.04).min(OFFERED),
+            throttled_share: ratio(refused, total),
+            gave_up_share: ratio(refused, total),
+            seconds: columns as f64,
+            p50_ms: 5.0,
+            p99_ms: 5.2,
+            p999_ms: 1_234.5,
+            hottest_partition: hottest.id,
+            hottest_partition_share: ratio(hottest.attempted, total),
+            hottest_key: "N725MQ".into(),
+            hottest_key_share: 0.0017,
+            hottest_unsplittable_share: 0.0017,
+            max_over_mean: ratio(hottest.attempted, total) * partitions as f64,
+            gini: 0.2345,
+            effective_partitions: ratio(1.0, shares.map(|x| x * x).sum()),
+            partitions: loads,
+            top_keys: (0_u32..8)
+                .map(|i| KeyLoad {
+                    key: format!("2013-11-2{i}.{}", i * 7),
+                    share: 0.38 / f64::from(i + 1),
+                    partition: i % partitions as u32,
+                    throttled: u64::from(9_000 / (i + 1)),
+                })
+                .collect(),
+            spread: Vec::new(),
+            windows: None,
+            max_rate_per_s: Some(served * 1.2),
+            max_rate_p5: Some(served),
+            max_rate_p95: Some(served * 1.4),
+            ceiling_per_s: 10_000.0,
+            skipped_rows: 0,
+            skipped_examples: Vec::new(),
+            heat: HeatMap {
+                unit: "1 s".into(),
+                columns: (0..columns).map(|c| format!("{c} s")).collect(),
+                attempted,
+                throttled,
+            },
+            verdict: format!("{key} serves {served:.0} of {OFFERED} writes a second."),
+        }
+    }
+
+    fn report(designs: Vec<Design>) -> Report {
+        let pair = |a: &Design, b: &Design| Pair {
+            a: a.key.clone(),
+            b: b.key.clone(),
+            a_wins_share: 0.02,
+            b_wins_share: 0.97,
+            verdict: "the second".into(),
+        };
+        Report {
+            schema: SCHEMA,
+            version: "0.1.0".into(),
+            seed: 42,
+            file: "nyc-flights-2013.csv.gz".into(),
+            profile: "dynamodb".into(),
+            throughput: "10,000 WCU".into(),
+            unit: "WCU".into(),
+            partition_count: designs.first().map_or(1, |d| d.partitions.len() as u32),
+            partition_limit_per_s: LIMIT,
+            units_per_write: 1.0,
+            item_bytes: 1_024,
+            load: Load::Open { rate_per_s: OFFERED as u64 },
+            layouts: 100,
+            windowing: None,
+            pairs: designs.windows(2).map(|two| pair(&two[0], &two[1])).collect(),
+            designs,
+            warnings: vec!["DynamoDB's hash is not public: a design with few keys depends on luck.".into()],
+            basis: vec!["1,000 WCU per partition: documented.".into()],
+        }
+    }
+
+    /// A year of flights over ten partitions, each day a window.
+    fn flights() -> Report {
+        let random = |a: usize, b: usize| Seed(7).child(a as u64).at(b as u64) as f64 / u64::MAX as f64;
+        let places = |day: usize, keys: usize, p: usize| {
+            let at = |key: usize| (random(day, key) * 10.0) as usize;
+            (0..keys).filter(|&key| at(key) == p).count() as f64 * OFFERED / keys as f64
+        };
+        let carriers =
+            [0.17, 0.16, 0.14, 0.10, 0.10, 0.08, 0.06, 0.055, 0.036, 0.03, 0.015, 0.01, 0.01, 0.002, 0.001];
+        let carrier = |day: usize, p: usize| {
+            let on = |i: &usize| (random(1_000, *i) * 10.0) as usize == p;
+            let share = (0..carriers.len()).filter(on).map(|i| carriers[i]).sum::<f64>();
+            share * OFFERED * (0.9 + 0.2 * random(day, 99))
+        };
+        let mut report = report(vec![
+            design("{date}", 365, 10, |day, p| places(day, 1, p)),
+            design("{carrier}", 365, 10, carrier),
+            design("{date}.{hash(tailnum, 1..10)}", 365, 10, |day, p| places(day, 10, p)),
+            design("{date}.{product(tailnum, 1..200)}", 365, 10, |day, p| {
+                0.38 * places(day, 1, p) + 0.62 * places(day, 120, p)
+            }),
+            design("{tailnum}", 365, 10, |day, p| 500.0 * (0.85 + 0.3 * random(day, p))),
+            design("{date}.{random(1..200)}", 365, 10, |day, p| places(day, 200, p)),
+        ]);
+        report.windowing = Some(Windowing { by: "date".into(), count: 365, replayed: 365 });
+        for design in &mut report.designs {
+            design.heat.unit = "date".into();
+            design.heat.columns =
+                (0..365).map(|d| format!("2013-{:02}-{:02}", d / 31 + 1, d % 31 + 1)).collect();
+            design.windows = Some(Windows {
+                median_name: String::new(),
+                median: design.served_per_s * 0.95,
+                worst: design.served_per_s * 0.6,
+                worst_name: "2013-11-27".into(),
+                worst_key: "2013-11-27.1".into(),
+                worst_key_share: 0.402,
+                worst_max_rate_per_s: Some(design.served_per_s * 0.5),
+            });
+        }
+        report.designs[4].skipped_rows = 2_512;
+        report.designs[4].skipped_examples = vec!["line 839: tailnum is empty".into()];
+        report.designs[1].spread = vec![
+            Spread { partitions: 7, layouts: 12, served_min: 2_100.0, served_max: 3_300.0 },
+            Spread { partitions: 8, layouts: 88, served_min: 2_400.0, served_max: 4_100.0 },
+        ];
+        report
+    }
+
+    fn page(report: &Report) -> String {
+        let html = render(report).unwrap();
+        for word in ["NaN", "inf%", "inf<", "undefined", "-0%"] {
+            assert!(!html.contains(word), "{word}");
+        }
+        html
+    }
+
+    #[test]
+    fn says_all_of_it_and_the_same_each_time() {
+        let report = flights();
+        let html = page(&report);
+        assert_eq!(html, page(&report));
+        for design in &report.designs {
+            // At a glance, in the verdicts, in the pairs and over the card.
+            assert!(html.matches(&format!("<code>{}</code>", design.key)).count() >= 4);
+            assert!(html.contains(&design.verdict));
+        }
+        assert_eq!(html.matches("<article").count(), report.designs.len());
+        assert_eq!(html.matches("class=\"wins\"").count(), report.pairs.len());
+        for text in [
+            "nyc-flights-2013.csv.gz",
+            "10,000 WCU",
+            "5,000 writes&#x2f;s",
+            "by date, all replayed",
+            "Worst window",
+            "Max rate",
+            "2013-11-27.1",
+            "limit 1,000",
+            "2,512 rows had no key",
+            "line 839: tailnum is empty",
+            "<td class=\"num\">88 of 100</td><td class=\"num\">2,400–4,100</td>",
+            "1 warning<",
+            "1,000 WCU per partition",
+        ] {
+            assert!(html.contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn columns_that_no_design_fills_are_left_out() {
+        let mut report = report(vec![design("{a}", 4, 2, |_, _| 10.0)]);
+        report.designs[0].max_rate_per_s = None;
+        let html = page(&report);
+        assert!(
+            !html.contains("Max rate") && !html.contains("Worst window") && !html.contains("peak column")
+        );
+        let heads = html.matches("<th scope=\"col\" title=").count();
+        assert_eq!(html.matches("<td><span class=\"value\">").count(), heads);
+    }
+
+    #[test]
+    fn every_text_is_escaped() {
+        const EVIL: &str =
+            "\"'><script>alert(1)</script><img src=https://evil/x onerror=y>{{ 7 * 7 }}\u{202e}\0";
+        let mut report = flights();
+        let evil = || EVIL.to_owned();
+        report.file = evil();
+        report.profile = evil();
+        report.throughput = evil();
+        report.version = evil();
+        report.warnings = vec![evil()];
+        report.basis = vec![evil()];
+        report.windowing = Some(Windowing { by: evil(), count: 1, replayed: 1 });
+        for pair in &mut report.pairs {
+            (pair.a, pair.b, pair.verdict) = (evil(), evil(), evil());
+        }
+        for design in &mut report.designs {
+            (design.key, design.hottest_key, design.verdict) = (evil(), evil(), evil());
+            (design.skipped_rows, design.skipped_examples) = (1, vec![evil()]);
+            (design.heat.unit, design.heat.columns) = (evil(), vec![evil(); design.heat.columns.len()]);
+            design.top_keys.iter_mut().for_each(|key| key.key = evil());
+            design.partitions.iter_mut().for_each(|p| (p.from, p.to) = (evil(), evil()));
+            let windows = design.windows.as_mut().unwrap();
+            (windows.worst_name, windows.worst_key) = (evil(), evil());
+        }
+        let html = page(&report);
+        assert!(
+            html.contains("&lt;script&gt;") && html.contains("{{ 7 * 7 }}") && html.contains("\\u{202e}")
+        );
+        assert!(!html.contains("<script") && !html.contains("<img") && !html.contains("://"));
+        // Inside a tag, a quote of the data would end the attribute.
+        assert!(!html.contains("\"'>") && !html.contains("'>"));
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        let html = page(&flights());
+        for word in [
+            "http:",
+            "https:",
+            "//",
+            " src=",
+            "srcset",
+            "@import",
+            "<link",
+            "<script",
+            "<iframe",
+            "javascript:",
+        ] {
+            assert!(!html.contains(word), "{word}");
+        }
+        for reference in [" href=\"", "url("] {
+            assert!(html.split(reference).skip(1).all(|rest| rest.starts_with('#')), "{reference}");
+        }
+    }
+
+    /// Columns of the first heat map, and how many cells of each colour it has.
+    fn map(html: &str) -> (usize, Vec<usize>) {
+        let map = html.split("viewBox=\"0 0 ").nth(1).unwrap();
+        let cells = map.split("</svg>").next().unwrap();
+        let colours = (0..=STEPS.len()).map(|step| cells.matches(&format!("class=\"c{step}\"")).count());
+        (map.split(' ').next().unwrap().parse().unwrap(), colours.collect())
+    }
+
+    #[test]
+    fn one_hot_window_survives_the_merging_of_columns() {
+        let load = |c, p| if (c, p) == (200, 3) { 7_000.0 } else { 100.0 };
+        let html = page(&report(vec![design("{a}", 365, 10, load)]));
+        assert_eq!(map(&html), (COLUMNS_MAX, vec![1_199, 0, 0, 0, 0, 0, 0, 0, 1]));
+        assert!(
+            html.contains("<title>200 s, partition 3: 7,000 units&#x2f;s offered, 6,000 throttled</title>")
+        );
+        assert!(html.contains("column: 1 s, the hottest of up to 4</figcaption>"));
+        assert!(html.contains("Hottest cell: 700\u{a0}% of the limit at 200 s, partition 3."));
+    }
+
+    #[test]
+    fn one_hot_partition_of_many_survives_the_merging_of_rows() {
+        let html = page(&report(vec![design("{a}", 500, 200, |_, p| if p == 77 { 2_000.0 } else { 600.0 })]));
+        let (columns, colours) = map(&html);
+        assert_eq!((columns, colours[3], colours[6]), (81, 81 * 49, 81));
+        assert!(colours.iter().sum::<usize>() <= CELLS_MAX);
+        assert!(html.contains("row: the hottest of up to 4 partitions"));
+        assert!(html.contains(">72–75</span>") && html.contains("493 s, partition 77: 2,000 units"));
+    }
+
+    #[test]
+    fn a_load_is_stacked_up_to_its_limit() {
+        // One partition of three at twice its limit: the scale ends at its load, the limit is in the middle.
+        let html = page(&report(vec![design("{a}", 10, 3, |_, p| if p == 1 { 2_000.0 } else { 500.0 })]));
+        assert!(html.contains("<line class=\"limit-line\" x1=\"50.00%\" x2=\"50.00%\""));
+        assert!(
+            html.contains("<rect class=\"refused\" x=\"50.00%\" y=\"26\" width=\"50.00%\" height=\"26\"/>")
+        );
+        assert!(html.contains("<rect class=\"served\" y=\"0\" width=\"25.00%\" height=\"26\"/>"));
+        // The mark in the heat map covers the lower half of the cell.
+        assert!(html.contains("<path d=\"M0.0000 0.6667h0.1000v-0.1667h-0.1000z"));
+    }
+
+    #[test]
+    fn nothing_and_nonsense_are_drawn_as_nothing() {
+        let one = page(&report(vec![design("{one}", 5, 1, |_, _| 800.0)]));
+        assert_eq!(map(&one), (5, vec![0, 0, 0, 0, 5, 0, 0, 0, 0]));
+        let idle =
+            page(&report(vec![design("{none}", 0, 10, |_, _| 0.0), design("{idle}", 3, 10, |_, _| 0.0)]));
+        assert!(idle.contains("No load was offered.") && idle.contains("nothing written"));
+        assert_eq!(map(&idle), (3, vec![0; 9]));
+        assert!(!page(&report(Vec::new())).contains("<article"));
+
+        let mut odd = report(vec![design("{odd}", 4, 3, |_, _| f64::NAN)]);
+        (odd.partition_limit_per_s, odd.units_per_write) = (f64::NAN, f64::INFINITY);
+        let d = &mut odd.designs[0];
+        for figure in [&mut d.offered_per_s, &mut d.served_p5, &mut d.seconds, &mut d.p50_ms, &mut d.gini] {
+            *figure = f64::NAN;
+        }
+        (d.throttled_share, d.ceiling_per_s, d.max_over_mean) = (f64::NAN, f64::INFINITY, f64::NAN);
+        d.heat.attempted.truncate(2);
+        d.heat.throttled[0].clear();
+        d.partitions.clear();
+        page(&odd);
+    }
+
+    #[test]
+    fn rows_are_as_high_as_their_ranges_are_wide() {
+        let heights = |bounds: &[&str]| {
+            let mut partitions = design("{a}", 0, bounds.len(), |_, _| 0.0).partitions;
+            partitions.iter_mut().zip(bounds).for_each(|(p, from)| p.from = (*from).into());
+            bands(&partitions).iter().map(|band| band.height).collect::<Vec<_>>()
+        };
+        assert_eq!(heights(&["00", "80", "C0"]), [39, 20, 20]);
+        assert_eq!(
+            heights(&["", "10000000000000000000000000000000", "20", "30"]),
+            [26; 4],
+            "a V2 ring ends at 40"
+        );
+        assert_eq!(
+            heights(&["00", "80", "80+\"b\""]),
+            [39, ROW_PX_MIN, 39],
+            "split inside a logical partition"
+        );
+        assert_eq!(heights(&["00", "05C1D9", "05C1DA"]), [26; 3], "true to scale the second would vanish");
+        assert_eq!(heights(&["00", "?", "80"]), [26; 3]);
+        assert_eq!(heights(&["80", "40", "C0"]), [26; 3]);
+    }
+
+    #[test]
+    fn figures_read_well() {
+        assert_eq!(
+            [0.0, 7.25, 99.96, 1_234_567.8, -1_234.0, f64::NAN].map(rate),
+            ["0", "7.2", "100", "1,234,568", "-1,234", NONE]
+        );
+        assert_eq!(
+            [0.0, 0.0001, 0.0005, 0.1234, 1.0, f64::INFINITY].map(share),
+            ["0\u{a0}%", "< 0.1\u{a0}%", "0.1\u{a0}%", "12.3\u{a0}%", "100\u{a0}%", NONE]
+        );
+        assert_eq!([1.0, 3.456, 16.72].map(times), ["1×", "3.46×", "16.7×"]);
+        assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!([range(1.0, 1.01), range(930.0, 1_040.0)], ["", "930–1,040"]);
+        assert_eq!(
+            [shown("", 3), shown("abc", 3), shown("abcd", 3), shown("a\nb", 9)],
+            ["(empty)", "abc", "abc…", "a\\nb"]
+        );
+        assert_eq!([0.1, 0.1001, 1.0, 1.0 + 1e-9, 1.1, 5.0, 9.0].map(step), [0, 1, 4, 4, 5, 7, 8]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_follow_each_other_and_hold_each_partition_once(count in 1_usize..700) {
+            let bands = bands(&design("{a}", 0, count, |_, _| 0.0).partitions);
+            let (mut y, mut member) = (0, 0);
+            for band in &bands {
+                prop_assert_eq!((band.y, band.members.start), (y, member));
+                prop_assert!(band.height >= ROW_PX_MIN);
+                (y, member) = (y + band.height, band.members.end);
+            }
+            prop_assert_eq!(member, count);
+            prop_assert!(bands.len() <= ROWS_MAX);
+        }
+
+        #[test]
+        fn a_length_is_a_number_of_percent(part in any::<f64>(), whole in any::<f64>()) {
+            let length = percent(part, whole).parse::<f64>().unwrap();
+            prop_assert!((0.0..=100.0).contains(&length));
+        }
+    }
+}

@@ -1,0 +1,750 @@
+//! A comparison: several key designs, many layouts, one report.
+//!
+//! ```text
+//!   for each design × layout (in parallel)     measure: served, highest rate, windows
+//!   for each design                            choose the layout with the median result, look closely at it
+//!   for each pair of designs                   count the layouts in which one beats the other
+//! ```
+//!
+//! A hash that is not public makes one layout a matter of luck: few keys collide or do not. So a DynamoDB design is
+//! measured under many seeded layouts, and every design under the same ones. Cosmos DB's placement is exact: one.
+
+use super::report::{
+    Design, HeatMap, KeyLoad, Load, Pair, PartitionLoad, Report, SCHEMA, Spread, Windowing,
+    Windows as WindowFigures,
+};
+use super::verdict::{self, Facts};
+use super::{
+    Attempts, KeyedRows, Outcome, Retries, SortRule, WriteLimits, hold, max_rate, replay_closed, replay_open,
+    replay_retrying,
+};
+use crate::error::{Error, Result};
+use crate::heat::{Series, Skew, Tally};
+use crate::key::{Placement, Template};
+use crate::profile::{PARTITIONS_MAX, Profile, Service};
+use crate::ring::PartitionMap;
+use crate::rng::Seed;
+use crate::units::{Bytes, MILLI};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Layouts at the most: 5–95 % ranges gain nothing from more.
+const LAYOUTS_MAX: u32 = 1_000;
+
+/// Windows whose heat is drawn at the most; more are sampled evenly.
+const HEAT_WINDOWS_MAX: usize = 400;
+
+/// A window with fewer rows than this fraction of the mean is left out: three rows are no mix of keys.
+const WINDOW_ROWS_MIN: f64 = 0.1;
+
+/// Top keys listed.
+const TOP_KEYS: usize = 10;
+
+/// Rates that differ by less are not told apart: the search for the highest rate is no finer.
+const PAIR_MARGIN: f64 = 0.01;
+
+/// A design beats another when it does in this share of the layouts; less is a tie.
+const PAIR_WINS: f64 = 0.95;
+
+/// How load is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadShape {
+    /// So many writes a second, each begun when it is due.
+    Open {
+        /// Writes a second.
+        rate: u64,
+        /// How often a refused write comes back.
+        retries: Retries,
+    },
+    /// So many workers, each begins a write when its last is answered.
+    Closed {
+        /// Workers.
+        workers: u32,
+        /// How often a refused write comes back.
+        retries: Retries,
+    },
+}
+
+/// The windows that rows were grouped into.
+#[derive(Clone, Debug)]
+pub struct Windows {
+    /// What they were grouped by, for people.
+    pub by: String,
+    /// Their names, by number.
+    pub names: Vec<String>,
+}
+
+/// Everything about a comparison but the rows.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// The file's name.
+    pub file: String,
+    /// The table.
+    pub profile: Profile,
+    /// What the table pays for, in words.
+    pub throughput: String,
+    /// Size of each item, keys included.
+    pub item: Bytes,
+    /// How load is offered.
+    pub load: LoadShape,
+    /// How long an answer takes.
+    pub service_time: Duration,
+    /// The windows, if rows were grouped.
+    pub windows: Option<Windows>,
+    /// What orders the items of a key.
+    pub sort: SortRule,
+    /// Name of the sort column.
+    pub sort_name: String,
+    /// How many layouts.
+    pub layouts: u32,
+    /// Whether to search for the highest rate.
+    pub find_max: bool,
+    /// The seed of all layouts.
+    pub seed: Seed,
+    /// What the loader has to say.
+    pub warnings: Vec<String>,
+}
+
+/// Told how many of how many steps are done; called from several threads.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+/// An experiment with its designs.
+#[derive(Debug)]
+pub struct Comparison {
+    experiment: Experiment,
+    designs: Vec<(Template, KeyedRows)>,
+    limits: WriteLimits,
+}
+
+/// What one design came to under one layout.
+#[derive(Clone, Debug)]
+struct Measured {
+    served: f64,
+    max_rate: Option<f64>,
+    /// Partitions that hold any key.
+    occupied: u32,
+    windows: Option<MeasuredWindows>,
+}
+
+#[derive(Clone, Debug)]
+struct MeasuredWindows {
+    median: usize,
+    worst: usize,
+    worst_served: f64,
+    worst_max: Option<f64>,
+}
+
+/// A design's rows, grouped once for all layouts.
+struct Grouped<'a> {
+    template: &'a Template,
+    rows: &'a KeyedRows,
+    counts: Vec<u64>,
+    windows: Vec<Vec<u32>>,
+    /// Windows with enough rows to be a mix.
+    usable: Vec<usize>,
+}
+
+impl Comparison {
+    /// A comparison of these designs.
+    ///
+    /// # Errors
+    /// When there are no designs, too many layouts, several layouts of an exact placement, or a load that cannot be.
+    pub fn new(experiment: Experiment, designs: Vec<(Template, KeyedRows)>) -> Result<Self> {
+        if designs.is_empty() {
+            return Err(Error::invalid("a comparison needs at least one key design"));
+        }
+        if experiment.layouts == 0 || experiment.layouts > LAYOUTS_MAX {
+            return Err(Error::invalid(format!("layouts: 1 to {LAYOUTS_MAX}, not {}", experiment.layouts)));
+        }
+        if experiment.profile.service() == Service::Cosmos && experiment.layouts != 1 {
+            return Err(Error::invalid(
+                "layouts: Cosmos DB places keys by a known hash, so there is one layout only",
+            ));
+        }
+        experiment.profile.check_item(experiment.item)?;
+        if experiment.item == Bytes::ZERO {
+            return Err(Error::invalid("item size: an item has at least one byte, its key"));
+        }
+        match experiment.load {
+            LoadShape::Open { rate: 0, .. } => {
+                return Err(Error::invalid("rate: at least one write a second"));
+            }
+            LoadShape::Open { rate, .. } if rate > RATE_MAX => {
+                return Err(Error::invalid(format!("rate: at most {RATE_MAX} writes a second, not {rate}")));
+            }
+            LoadShape::Closed { workers, .. } if workers == 0 || workers > WORKERS_MAX => {
+                return Err(Error::invalid(format!("workers: 1 to {WORKERS_MAX}, not {workers}")));
+            }
+            LoadShape::Open { retries: Retries(1..), .. } | LoadShape::Closed { .. }
+                if experiment.windows.is_some() =>
+            {
+                return Err(Error::invalid(
+                    "a window is held at a rate until it is steady: give a rate, not workers or retries",
+                ));
+            }
+            _ => {}
+        }
+        if experiment.windows.as_ref().is_some_and(|windows| windows.names.is_empty()) {
+            return Err(Error::invalid("no row falls into any window"));
+        }
+        let limits = WriteLimits::new(&experiment.profile, experiment.item);
+        Ok(Self { experiment, designs, limits })
+    }
+
+    /// Runs it.
+    pub fn run(&self, progress: Progress<'_>) -> Report {
+        let grouped: Vec<Grouped<'_>> = self.designs.iter().map(|(t, rows)| self.group(t, rows)).collect();
+        let layouts = self.experiment.layouts as usize;
+        let total = grouped.len() * (layouts + 1);
+        let done = AtomicUsize::new(0);
+        let tick = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+
+        let measured = in_parallel(grouped.len() * layouts, |task| {
+            let result = self.measure(&grouped[task / layouts], task % layouts);
+            tick();
+            result
+        });
+        let measured: Vec<&[Measured]> = measured.chunks(layouts).collect();
+        let designs = in_parallel(grouped.len(), |d| {
+            let design = self.describe(&grouped[d], measured[d]);
+            tick();
+            design
+        });
+        self.report(&grouped, &measured, designs)
+    }
+
+    fn group<'a>(&self, template: &'a Template, rows: &'a KeyedRows) -> Grouped<'a> {
+        let windows = match &self.experiment.windows {
+            Some(windows) => rows.by_window(windows.names.len()),
+            None => Vec::new(),
+        };
+        let least = rows.rows().len() as f64 / windows.len().max(1) as f64 * WINDOW_ROWS_MIN;
+        let usable = (0..windows.len())
+            .filter(|&w| !windows[w].is_empty() && windows[w].len() as f64 >= least)
+            .collect();
+        Grouped { template, rows, counts: rows.counts(rows.rows()), windows, usable }
+    }
+
+    /// The partition of each key under a layout.
+    fn place(&self, rows: &KeyedRows, layout: usize) -> Vec<u16> {
+        let placement = self.placement(layout);
+        let map = self.map(layout);
+        rows.keys().iter().map(|key| map.index_of_token(&placement.token(key)) as u16).collect()
+    }
+
+    fn placement(&self, layout: usize) -> Placement {
+        match self.experiment.profile.placement() {
+            Placement::Seeded { .. } => {
+                Placement::Seeded { layout: self.experiment.seed.stream("layout").at(layout as u64) as u32 }
+            }
+            exact @ Placement::Cosmos { .. } => exact,
+        }
+    }
+
+    fn map(&self, layout: usize) -> PartitionMap<()> {
+        let bounds = self.placement(layout).even_bounds(self.experiment.profile.partitions());
+        match PartitionMap::new(bounds, |_, _| ()) {
+            Ok(map) => map,
+            Err(_) => unreachable!("even bounds increase"),
+        }
+    }
+
+    fn measure(&self, design: &Grouped<'_>, layout: usize) -> Measured {
+        let partition_of = self.place(design.rows, layout);
+        let mut held = vec![false; self.limits.partitions()];
+        partition_of.iter().for_each(|&p| held[usize::from(p)] = true);
+        let occupied = held.iter().filter(|&&held| held).count() as u32;
+        let find = |rows: &[u32]| {
+            let shares = self.shares(rows, &partition_of);
+            let hottest = shares.iter().copied().fold(0.0, f64::max);
+            let attempts = Attempts { rows, partition_of: &partition_of };
+            max_rate(&self.limits, attempts, self.limits.steady_max(hottest)) as f64
+        };
+        // Windows go with an open loop only: `new` saw to that.
+        let rate = match self.experiment.load {
+            LoadShape::Open { rate, .. } if !design.windows.is_empty() => rate,
+            _ => {
+                let rows = design.rows.rows();
+                let served = self.replay(rows, &partition_of, false).served_per_s();
+                let max_rate = self.experiment.find_max.then(|| find(rows));
+                return Measured { served, max_rate, occupied, windows: None };
+            }
+        };
+        let order = self.rank_windows(design, &partition_of, rate);
+        let (median, worst) = (order[(order.len() - 1) / 2], order[0]);
+        let held = |window: usize| {
+            let attempts = Attempts { rows: &design.windows[window], partition_of: &partition_of };
+            hold(&self.limits, attempts, rate, self.experiment.service_time, false).served_per_s()
+        };
+        let find = |window: usize| self.experiment.find_max.then(|| find(&design.windows[window]));
+        Measured {
+            served: held(median),
+            max_rate: find(median),
+            occupied,
+            windows: Some(MeasuredWindows {
+                median,
+                worst,
+                worst_served: held(worst),
+                worst_max: find(worst),
+            }),
+        }
+    }
+
+    /// Usable windows, the worst first: by what they serve in the steady state, then by how hot their hottest
+    /// partition is. Ranking needs only the shares; the windows that are reported are then replayed.
+    fn rank_windows(&self, design: &Grouped<'_>, partition_of: &[u16], rate: u64) -> Vec<usize> {
+        let mut ranked: Vec<(u64, u64, usize)> = design
+            .usable
+            .iter()
+            .map(|&window| {
+                let shares = self.shares(&design.windows[window], partition_of);
+                let hottest = shares.iter().copied().fold(0.0, f64::max);
+                let served = self.limits.steady_writes(&shares, rate as f64);
+                ((served * 1e3) as u64, ((1.0 - hottest) * 1e9) as u64, window)
+            })
+            .collect();
+        ranked.sort_unstable();
+        ranked.into_iter().map(|(_, _, window)| window).collect()
+    }
+
+    fn shares(&self, rows: &[u32], partition_of: &[u16]) -> Vec<f64> {
+        let mut counts = vec![0_u64; self.limits.partitions()];
+        for &key in rows {
+            counts[usize::from(partition_of[key as usize])] += 1;
+        }
+        counts.into_iter().map(|count| count as f64 / rows.len().max(1) as f64).collect()
+    }
+
+    fn replay(&self, rows: &[u32], partition_of: &[u16], detailed: bool) -> Outcome {
+        let attempts = Attempts { rows, partition_of };
+        let time = self.experiment.service_time;
+        match self.experiment.load {
+            LoadShape::Open { rate, retries: Retries(0) } => {
+                replay_open(&self.limits, attempts, rate, time, detailed)
+            }
+            LoadShape::Open { rate, retries } => {
+                replay_retrying(&self.limits, attempts, rate, time, retries, detailed)
+            }
+            LoadShape::Closed { workers, retries } => {
+                replay_closed(&self.limits, attempts, workers, time, retries, detailed)
+            }
+        }
+    }
+
+    /// Looks closely at the layout with the median result.
+    fn describe(&self, design: &Grouped<'_>, measured: &[Measured]) -> Design {
+        let chosen = median_layout(measured);
+        let result = &measured[chosen];
+        let partition_of = self.place(design.rows, chosen);
+        let map = self.map(chosen);
+        let rate = match self.experiment.load {
+            LoadShape::Open { rate, .. } => Some(rate),
+            LoadShape::Closed { .. } => None,
+        };
+        let (rows, counts, outcome) = match (&result.windows, rate) {
+            (Some(windows), Some(rate)) => {
+                let rows = design.windows[windows.median].as_slice();
+                let attempts = Attempts { rows, partition_of: &partition_of };
+                let outcome = hold(&self.limits, attempts, rate, self.experiment.service_time, true);
+                (rows, design.rows.counts(rows), outcome)
+            }
+            _ => {
+                let rows = design.rows.rows();
+                (rows, design.counts.clone(), self.replay(rows, &partition_of, true))
+            }
+        };
+        let total = rows.len().max(1) as f64;
+        let attempted: Vec<u64> = outcome.partitions.iter().map(|tally| tally.attempted_milli()).collect();
+        let skew = Skew::of(&attempted);
+        let hottest_key = hottest(&counts);
+        let hottest_key_share = counts[hottest_key] as f64 / total;
+        let unsplittable = unsplittable_share(design.rows, &counts, rows.len());
+        let offered =
+            rate.map_or_else(|| outcome.attempts as f64 / seconds(outcome.duration), |rate| rate as f64);
+        let served_sorted = sorted(measured.iter().map(|m| m.served));
+        let max_sorted = sorted(measured.iter().filter_map(|m| m.max_rate));
+        let windows = result.windows.as_ref().map(|w| self.window_figures(design, w));
+        let heat = match (&result.windows, rate) {
+            (Some(_), Some(rate)) => self.window_heat(design, &partition_of, rate),
+            _ => time_heat(outcome.detail.as_ref().map_or(&[], |detail| &detail.series)),
+        };
+        let duration = match (&result.windows, rate) {
+            (Some(_), Some(rate)) => self.time_for_all_windows(design, &partition_of, rate),
+            _ => seconds(outcome.duration),
+        };
+        let throttled_keys =
+            outcome.detail.as_ref().map(|detail| detail.throttled_keys.as_slice()).unwrap_or_default();
+        let mut figures = Design {
+            key: design.template.to_string(),
+            offered_per_s: offered,
+            writes: design.rows.rows().len() as u64,
+            distinct_keys: design.rows.keys().len() as u64,
+            served_per_s: outcome.served_per_s(),
+            served_p5: quantile(&served_sorted, 0.05),
+            served_p95: quantile(&served_sorted, 0.95),
+            throttled_share: outcome.throttled_share(),
+            gave_up_share: 1.0 - outcome.served as f64 / outcome.writes.max(1) as f64,
+            seconds: duration,
+            p50_ms: outcome.response_ms(0.5),
+            p99_ms: outcome.response_ms(0.99),
+            p999_ms: outcome.response_ms(0.999),
+            hottest_partition: skew.hottest_index.unwrap_or(0) as u32,
+            hottest_partition_share: skew.hottest_share,
+            hottest_key: design.rows.keys()[hottest_key].to_string(),
+            hottest_key_share,
+            hottest_unsplittable_share: unsplittable,
+            max_over_mean: skew.max_over_mean,
+            gini: skew.gini,
+            effective_partitions: skew.effective_partitions,
+            partitions: outcome
+                .partitions
+                .iter()
+                .enumerate()
+                .map(|(i, tally)| partition_load(i, tally, &map))
+                .collect(),
+            top_keys: top_keys(design.rows, &counts, &partition_of, throttled_keys, total),
+            spread: self.spread(design, measured),
+            windows,
+            max_rate_per_s: result.max_rate,
+            max_rate_p5: self.experiment.find_max.then(|| quantile(&max_sorted, 0.05)),
+            max_rate_p95: self.experiment.find_max.then(|| quantile(&max_sorted, 0.95)),
+            ceiling_per_s: self.ceiling(unsplittable),
+            skipped_rows: design.rows.skipped(),
+            skipped_examples: design.rows.skipped_examples().to_vec(),
+            heat,
+            verdict: String::new(),
+        };
+        figures.verdict = verdict::sentence(&self.facts(design), &figures);
+        figures
+    }
+
+    fn facts<'a>(&'a self, design: &Grouped<'a>) -> Facts<'a> {
+        let profile = &self.experiment.profile;
+        Facts {
+            template: design.template,
+            rows: design.rows,
+            service: profile.service(),
+            partitions: profile.partitions(),
+            partition_writes: self.limits.partition_writes(),
+            partition_writes_max: self.partition_writes_max(),
+            table_writes: self.limits.table_writes(),
+            throughput: &self.experiment.throughput,
+            layouts: self.experiment.layouts,
+            sort: self.experiment.sort,
+            sort_name: &self.experiment.sort_name,
+            window_by: self.experiment.windows.as_ref().map(|windows| windows.by.as_str()),
+        }
+    }
+
+    /// Writes a second that a partition serves at the most, whatever its share of the table is now.
+    fn partition_writes_max(&self) -> f64 {
+        let rate = self.experiment.profile.partition_throughput().write_rate();
+        rate.milli() as f64 / self.limits.charge_milli() as f64
+    }
+
+    /// What splits can lead to at best.
+    fn ceiling(&self, unsplittable_share: f64) -> f64 {
+        let one = if unsplittable_share > 0.0 {
+            self.partition_writes_max() / unsplittable_share
+        } else {
+            f64::INFINITY
+        };
+        one.min(self.limits.table_writes())
+    }
+
+    fn window_figures(&self, design: &Grouped<'_>, windows: &MeasuredWindows) -> WindowFigures {
+        let rows = &design.windows[windows.worst];
+        let counts = design.rows.counts(rows);
+        let key = hottest(&counts);
+        let name = |window: usize| match &self.experiment.windows {
+            Some(set) => set.names[window].clone(),
+            None => String::new(),
+        };
+        WindowFigures {
+            median: 0.0,
+            median_name: name(windows.median),
+            worst: windows.worst_served,
+            worst_name: name(windows.worst),
+            worst_key: design.rows.keys()[key].to_string(),
+            worst_key_share: counts[key] as f64 / rows.len().max(1) as f64,
+            worst_max_rate_per_s: windows.worst_max,
+        }
+    }
+
+    /// The time that the served rates need for every row, window after window.
+    fn time_for_all_windows(&self, design: &Grouped<'_>, partition_of: &[u16], rate: u64) -> f64 {
+        design
+            .windows
+            .iter()
+            .filter(|rows| !rows.is_empty())
+            .map(|rows| {
+                let served = self.limits.steady_writes(&self.shares(rows, partition_of), rate as f64);
+                rows.len() as f64 / served.max(f64::MIN_POSITIVE)
+            })
+            .sum()
+    }
+
+    /// Each window held at the rate, as a column.
+    fn window_heat(&self, design: &Grouped<'_>, partition_of: &[u16], rate: u64) -> HeatMap {
+        let Some(windows) = &self.experiment.windows else { return time_heat(&[]) };
+        let mut order = design.usable.clone();
+        order.sort_by(|&a, &b| windows.names[a].cmp(&windows.names[b]));
+        let step = order.len().div_ceil(HEAT_WINDOWS_MAX).max(1);
+        let mut heat =
+            HeatMap { unit: windows.by.clone(), columns: vec![], attempted: vec![], throttled: vec![] };
+        for window in order.into_iter().step_by(step) {
+            let attempts = Attempts { rows: &design.windows[window], partition_of };
+            let outcome = hold(&self.limits, attempts, rate, self.experiment.service_time, false);
+            let seconds = seconds(outcome.duration);
+            let column = |units: fn(&Tally) -> u64| {
+                outcome.partitions.iter().map(|t| units(t) as f64 / MILLI as f64 / seconds).collect()
+            };
+            heat.columns.push(windows.names[window].clone());
+            heat.attempted.push(column(|tally| tally.attempted_milli()));
+            heat.throttled.push(column(|tally| tally.throttled_milli));
+        }
+        heat
+    }
+
+    /// How often few keys met on one partition, which is the luck of the layout.
+    fn spread(&self, design: &Grouped<'_>, measured: &[Measured]) -> Vec<Spread> {
+        if design.rows.keys().len() > self.limits.partitions() || measured.len() < 2 {
+            return Vec::new();
+        }
+        let mut spread: Vec<Spread> = Vec::new();
+        for result in measured {
+            let known = spread.iter_mut().find(|s| s.partitions == result.occupied);
+            match known {
+                Some(s) => {
+                    s.layouts += 1;
+                    s.served_min = s.served_min.min(result.served);
+                    s.served_max = s.served_max.max(result.served);
+                }
+                None => spread.push(Spread {
+                    partitions: result.occupied,
+                    layouts: 1,
+                    served_min: result.served,
+                    served_max: result.served,
+                }),
+            }
+        }
+        spread.sort_by_key(|s| std::cmp::Reverse(s.partitions));
+        spread
+    }
+
+    fn report(&self, grouped: &[Grouped<'_>], measured: &[&[Measured]], mut designs: Vec<Design>) -> Report {
+        let experiment = &self.experiment;
+        for design in &mut designs {
+            if let Some(windows) = &mut design.windows {
+                windows.median = design.served_per_s;
+            }
+        }
+        let windowing = experiment.windows.as_ref().map(|windows| Windowing {
+            by: windows.by.clone(),
+            count: windows.names.len(),
+            replayed: 2.min(windows.names.len()),
+        });
+        let mut warnings = experiment.warnings.clone();
+        if let (Some(windows), Some(first)) = (&experiment.windows, grouped.first()) {
+            let left_out = windows.names.len() - first.usable.len();
+            if left_out > 0 {
+                warnings.push(format!(
+                    "{left_out} of {} windows have fewer rows than a tenth of the mean and were left out: so few rows \
+                     are no mix of keys",
+                    windows.names.len()
+                ));
+            }
+        }
+        Report {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: experiment.seed.0,
+            file: experiment.file.clone(),
+            profile: experiment.profile.name().into(),
+            throughput: experiment.throughput.clone(),
+            unit: match experiment.profile.service() {
+                Service::DynamoDb => "WCU".into(),
+                Service::Cosmos => "RU".into(),
+            },
+            partition_count: experiment.profile.partitions(),
+            partition_limit_per_s: self.limits.partition_rate().units(),
+            units_per_write: self.limits.charge_milli() as f64 / MILLI as f64,
+            item_bytes: experiment.item.0,
+            load: match experiment.load {
+                LoadShape::Open { rate, .. } => Load::Open { rate_per_s: rate },
+                LoadShape::Closed { workers, .. } => Load::Closed { workers },
+            },
+            layouts: experiment.layouts,
+            windowing,
+            pairs: pairs(&designs, measured),
+            designs,
+            warnings,
+            basis: verdict::basis(&experiment.profile, experiment.layouts, experiment.service_time),
+        }
+    }
+}
+
+/// The highest rate that can be offered, in writes a second.
+const RATE_MAX: u64 = 10_000_000;
+
+/// Workers at the most.
+const WORKERS_MAX: u32 = 1_000_000;
+
+// A partition's number must fit the 16 bits in which a key's partition is kept.
+const _: () = assert!(PARTITIONS_MAX <= u16::MAX as u32);
+
+/// Runs `tasks` on all cores; results come back in the order of the tasks.
+fn in_parallel<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::with_capacity(tasks));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(tasks).max(1);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let task = next.fetch_add(1, Ordering::Relaxed);
+                    if task >= tasks {
+                        break;
+                    }
+                    let result = work(task);
+                    results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((task, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    results.sort_by_key(|&(task, _)| task);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The layout with the median result: by the highest rate if it was searched for, by what was served otherwise. Ties go
+/// to the lower number.
+fn median_layout(measured: &[Measured]) -> usize {
+    let mut order: Vec<usize> = (0..measured.len()).collect();
+    order.sort_by(|&a, &b| {
+        let (a, b) = (&measured[a], &measured[b]);
+        score(a).total_cmp(&score(b)).then(a.served.total_cmp(&b.served))
+    });
+    order[(order.len() - 1) / 2]
+}
+
+fn score(measured: &Measured) -> f64 {
+    measured.max_rate.unwrap_or(measured.served)
+}
+
+fn pairs(designs: &[Design], measured: &[&[Measured]]) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for a in 0..designs.len() {
+        for b in a + 1..designs.len() {
+            let layouts = measured[a].len() as f64;
+            let wins = |x: usize, y: usize| {
+                let better = |(x, y): (&Measured, &Measured)| score(x) > score(y) * (1.0 + PAIR_MARGIN);
+                measured[x].iter().zip(measured[y]).filter(|&pair| better(pair)).count() as f64 / layouts
+            };
+            let (a_wins, b_wins) = (wins(a, b), wins(b, a));
+            let (key_a, key_b) = (&designs[a].key, &designs[b].key);
+            let verdict = if a_wins >= PAIR_WINS {
+                format!("{key_a} wins")
+            } else if b_wins >= PAIR_WINS {
+                format!("{key_b} wins")
+            } else {
+                "tie".into()
+            };
+            pairs.push(Pair {
+                a: key_a.clone(),
+                b: key_b.clone(),
+                a_wins_share: a_wins,
+                b_wins_share: b_wins,
+                verdict,
+            });
+        }
+    }
+    pairs
+}
+
+fn partition_load(index: usize, tally: &Tally, map: &PartitionMap<()>) -> PartitionLoad {
+    let range = map.range(index);
+    let units = |milli: u64| milli as f64 / MILLI as f64;
+    PartitionLoad {
+        id: index as u32,
+        from: range.from().to_string(),
+        to: range.to().map_or_else(|| "FF".into(), ToString::to_string),
+        attempted: units(tally.attempted_milli()),
+        served: units(tally.consumed_milli),
+        throttled: units(tally.throttled_milli),
+    }
+}
+
+fn top_keys(
+    rows: &KeyedRows,
+    counts: &[u64],
+    partition_of: &[u16],
+    throttled: &[u64],
+    total: f64,
+) -> Vec<KeyLoad> {
+    let mut order: Vec<usize> = (0..counts.len()).filter(|&key| counts[key] > 0).collect();
+    order.sort_by(|&a, &b| counts[b].cmp(&counts[a]).then_with(|| rows.keys()[a].cmp(&rows.keys()[b])));
+    order.truncate(TOP_KEYS);
+    order
+        .into_iter()
+        .map(|key| KeyLoad {
+            key: rows.keys()[key].to_string(),
+            share: counts[key] as f64 / total,
+            partition: u32::from(partition_of[key]),
+            throttled: throttled.get(key).copied().unwrap_or(0),
+        })
+        .collect()
+}
+
+/// The share of the hottest thing that no split divides: a whole key, or one item of a key that can be divided.
+fn unsplittable_share(rows: &KeyedRows, counts: &[u64], total: usize) -> f64 {
+    let key = (0..counts.len()).filter(|&key| rows.is_unsplittable(key as u32)).map(|key| counts[key]).max();
+    let key_share = key.unwrap_or(0) as f64 / total.max(1) as f64;
+    let divisible = (0..counts.len()).any(|key| !rows.is_unsplittable(key as u32));
+    let item_share = rows.hottest_item() as f64 / rows.rows().len().max(1) as f64;
+    if divisible { key_share.max(item_share) } else { key_share }
+}
+
+/// The number of the key with most writes, the first of equals.
+fn hottest(counts: &[u64]) -> usize {
+    (0..counts.len()).max_by_key(|&key| (counts[key], std::cmp::Reverse(key))).unwrap_or(0)
+}
+
+/// Partitions by second, all with the same columns.
+fn time_heat(series: &[Series]) -> HeatMap {
+    let width = series.iter().flat_map(Series::bins).map(|bin| bin.width_seconds).max().unwrap_or(1);
+    let last = series.iter().flat_map(Series::bins).map(|bin| bin.start_second / width).max();
+    let columns = last.map_or(0, |last| last as usize + 1);
+    let mut heat = HeatMap {
+        unit: format!("{width} s"),
+        columns: (0..columns as u64).map(|column| format!("{} s", column * width)).collect(),
+        attempted: vec![vec![0.0; series.len()]; columns],
+        throttled: vec![vec![0.0; series.len()]; columns],
+    };
+    for (partition, series) in series.iter().enumerate() {
+        for bin in series.bins() {
+            let column = (bin.start_second / width) as usize;
+            let per_second = |milli: u64| milli as f64 / MILLI as f64 / width as f64;
+            heat.attempted[column][partition] += per_second(bin.tally.attempted_milli());
+            heat.throttled[column][partition] += per_second(bin.tally.throttled_milli);
+        }
+    }
+    heat
+}
+
+fn seconds(duration: Duration) -> f64 {
+    duration.as_secs_f64().max(1e-9)
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The nearest-rank quantile of sorted values.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,148 @@
+//! A profile's write limits as the replay loops use them: meters, and one plain word of state for each.
+
+use crate::budget::{Fill, Meter, Rate};
+use crate::charge::{Footprint, RequestCharge};
+use crate::clock::Instant;
+use crate::profile::{Metering, Profile, Sharing};
+use crate::units::Bytes;
+
+/// What every write must pass, and what it costs. The same meters as `budget` uses, without its atomics.
+#[derive(Clone, Debug)]
+pub struct WriteLimits {
+    ceiling: Option<Meter>,
+    allowance: Meter,
+    sharing: Sharing,
+    partitions: usize,
+    fill: Fill,
+    charge_milli: u64,
+    table: Rate,
+    partition: Rate,
+}
+
+impl WriteLimits {
+    /// The limits of a table with its partitions at creation, for new items of this size. Burst credit starts empty.
+    pub fn new(profile: &Profile, item: Bytes) -> Self {
+        let count = profile.partitions();
+        let rate = match profile.sharing() {
+            Sharing::Pooled => profile.throughput().write_rate(),
+            Sharing::Even => profile.share(count).write_rate(),
+        };
+        let footprint = Footprint::Write { before: None, after: Some(item) };
+        Self {
+            ceiling: (profile.metering() == Metering::Bucket)
+                .then(|| Meter::ceiling(profile.partition_throughput().write_rate())),
+            allowance: profile.allowance_meter(rate),
+            sharing: profile.sharing(),
+            partitions: count as usize,
+            fill: Fill::Base,
+            charge_milli: milli(&profile.tariff().charge(&footprint)),
+            table: profile.throughput().write_rate(),
+            partition: profile.partition_write_limit(count),
+        }
+    }
+
+    /// The same limits with nothing saved up at the start: the steady state from the first write on.
+    #[must_use]
+    pub fn drained(&self) -> Self {
+        Self { fill: Fill::Empty, ..self.clone() }
+    }
+
+    /// Partitions.
+    pub fn partitions(&self) -> usize {
+        self.partitions
+    }
+
+    /// What one write costs, in milli-units.
+    pub fn charge_milli(&self) -> u64 {
+        self.charge_milli
+    }
+
+    /// Writes a second that the table pays for.
+    pub fn table_writes(&self) -> f64 {
+        self.table.milli() as f64 / self.charge_milli as f64
+    }
+
+    /// Writes a second that one partition serves.
+    pub fn partition_writes(&self) -> f64 {
+        self.partition.milli() as f64 / self.charge_milli as f64
+    }
+
+    /// The limit of one partition.
+    pub fn partition_rate(&self) -> Rate {
+        self.partition
+    }
+
+    /// Writes a second that pass in the long run when `rate` are offered with these shares of the partitions.
+    ///
+    /// Exact for an endless repetition of one mix while the table is not the limit; where it is, the table's rate.
+    pub fn steady_writes(&self, shares: &[f64], rate: f64) -> f64 {
+        let limit = self.partition_writes();
+        let passed: f64 = shares.iter().map(|share| (share * rate).min(limit)).sum();
+        passed.min(self.table_writes())
+    }
+
+    /// The highest rate that these shares let through in the long run.
+    pub fn steady_max(&self, hottest_share: f64) -> f64 {
+        let partition =
+            if hottest_share > 0.0 { self.partition_writes() / hottest_share } else { f64::INFINITY };
+        partition.min(self.table_writes())
+    }
+
+    pub(super) fn begin(&self) -> States {
+        let begin = |meter: &Meter| meter.begin(Instant::START, self.fill);
+        let gauges = match self.sharing {
+            Sharing::Pooled => 1,
+            Sharing::Even => self.partitions,
+        };
+        States {
+            // A ceiling is full at the start unless everything is to be drained.
+            ceilings: self
+                .ceiling
+                .as_ref()
+                .map(|meter| vec![begin(meter); self.partitions])
+                .unwrap_or_default(),
+            allowances: vec![begin(&self.allowance); gauges],
+        }
+    }
+
+    /// Offers one write to a partition: whether it passes.
+    #[inline]
+    pub(super) fn offer(&self, states: &mut States, partition: usize, now: Instant) -> bool {
+        let pool = if self.sharing == Sharing::Pooled { 0 } else { partition };
+        let allowance = self.allowance.at(now);
+        if let Some(meter) = &self.ceiling {
+            let ceiling = meter.at(now);
+            let state = states.ceilings[partition];
+            if !ceiling.admits(state) || !allowance.admits(states.allowances[pool]) {
+                return false;
+            }
+            states.ceilings[partition] = ceiling.settle(state, self.charge_milli);
+        } else if !allowance.admits(states.allowances[pool]) {
+            return false;
+        }
+        states.allowances[pool] = allowance.settle(states.allowances[pool], self.charge_milli);
+        true
+    }
+
+    /// When a write that was refused would pass if nobody else came.
+    pub(super) fn retry_at(&self, states: &States, partition: usize, now: Instant) -> Instant {
+        let pool = if self.sharing == Sharing::Pooled { 0 } else { partition };
+        let allowance = self.allowance.admits_at(states.allowances[pool], now);
+        match &self.ceiling {
+            Some(meter) => meter.admits_at(states.ceilings[partition], now).max(allowance),
+            None => allowance,
+        }
+    }
+}
+
+/// One word for each meter.
+#[derive(Clone, Debug)]
+pub(super) struct States {
+    ceilings: Vec<u64>,
+    allowances: Vec<u64>,
+}
+
+/// A write's charge: one of the two is zero.
+fn milli(charge: &RequestCharge) -> u64 {
+    (charge.write.milli() + charge.request.milli()).max(1)
+}

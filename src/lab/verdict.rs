@@ -1,0 +1,364 @@
+//! What the figures of a design mean, in a plain sentence.
+//!
+//! The sentence answers the questions people ask, as far as a data file can: which key is hot, which limit bites, will a
+//! split or more throughput help, why is there throttling at low utilisation, how many suffixes, and what do reads
+//! cost then. It cites its numbers and decides nothing.
+
+use super::report::Design;
+use super::{KeyedRows, SortRule};
+use crate::budget::Rate;
+use crate::key::{Part, Template};
+use crate::profile::{Profile, Service};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What a verdict may rest on beside the design's figures.
+pub(super) struct Facts<'a> {
+    pub(super) template: &'a Template,
+    pub(super) rows: &'a KeyedRows,
+    pub(super) service: Service,
+    pub(super) partitions: u32,
+    /// Writes a second that a partition serves now, ...
+    pub(super) partition_writes: f64,
+    /// ... and at the most.
+    pub(super) partition_writes_max: f64,
+    pub(super) table_writes: f64,
+    pub(super) throughput: &'a str,
+    pub(super) layouts: u32,
+    pub(super) sort: SortRule,
+    pub(super) sort_name: &'a str,
+    pub(super) window_by: Option<&'a str>,
+}
+
+/// Throttling under this share of the attempts is none worth speaking of.
+const QUIET_SHARE: f64 = 0.001;
+
+/// A calculated suffix is skewed when its hottest value has this many times its even share.
+const SKEWED_SUFFIX: f64 = 3.0;
+
+/// The verdict on a design.
+pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
+    let mut text = String::new();
+    let quiet = design.throttled_share <= QUIET_SHARE;
+    let key_demand = design.hottest_unsplittable_share * design.offered_per_s;
+    let partition_demand = design.hottest_partition_share * design.offered_per_s;
+    let hot_key = key_demand > facts.partition_writes_max;
+    let table_short = design.offered_per_s > facts.table_writes * (1.0 + QUIET_SHARE);
+
+    if quiet {
+        let _ = write!(
+            text,
+            "Holds {}/s with {} throttled; its hottest partition ({}) takes {} of the load, {:.2} times its even share",
+            whole(design.offered_per_s),
+            percent(design.throttled_share),
+            design.hottest_partition,
+            percent(design.hottest_partition_share),
+            design.max_over_mean
+        );
+    } else if hot_key {
+        hot_key_clause(&mut text, facts, design);
+    } else if partition_demand > facts.partition_writes {
+        hot_range_clause(&mut text, facts, design);
+    } else if table_short {
+        let _ = write!(
+            text,
+            "Table too small: {}/s are offered and {} pays for {}/s, so {} is refused although no partition is over its \
+             limit: more throughput helps",
+            whole(design.offered_per_s),
+            facts.throughput,
+            whole(facts.table_writes),
+            percent(design.throttled_share)
+        );
+    } else {
+        let _ = write!(
+            text,
+            "Hot moments: no key and no partition is over its limit on average, yet {} is refused, because the file's \
+             order brings the writes of one partition close together: mix the order, or let refused writes come back",
+            percent(design.throttled_share)
+        );
+    }
+    text.push('.');
+    luck_clause(&mut text, facts, design);
+    window_clause(&mut text, design);
+    suffix_clause(&mut text, facts, design);
+    rate_clause(&mut text, facts, design);
+    read_clause(&mut text, facts, design);
+    data_clause(&mut text, facts, design);
+    text
+}
+
+fn hot_key_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    let where_from = match (facts.window_by, facts.sort) {
+        (Some(by), _) => format!(" of its {by}"),
+        (None, _) => " of the writes".into(),
+    };
+    let why = match (facts.service, facts.sort) {
+        (Service::Cosmos, _) => "a logical partition is never divided".to_owned(),
+        (Service::DynamoDb, SortRule::RowNumber) => {
+            "a split cannot divide one key whose sort key, here the row number, only grows".to_owned()
+        }
+        (Service::DynamoDb, SortRule::Column) => {
+            format!("a split cannot divide one item, nor a key whose {} only moves one way", facts.sort_name)
+        }
+    };
+    let suffixes =
+        (design.hottest_unsplittable_share * design.offered_per_s / facts.partition_writes_max).ceil();
+    let _ = write!(
+        text,
+        "Hot key: {} takes {}{where_from}, and one partition serves {} writes/s at the most, so {} of {}/s is refused \
+         while {} of the table's {} is used; neither a split ({why}) nor more throughput can help: spread that key over at \
+         least {} suffixes",
+        design.hottest_key,
+        percent(design.hottest_key_share),
+        whole(facts.partition_writes_max),
+        percent(design.throttled_share),
+        whole(design.offered_per_s),
+        percent(design.served_per_s / facts.table_writes),
+        facts.throughput,
+        whole(suffixes)
+    );
+}
+
+fn hot_range_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    let _ = write!(
+        text,
+        "Hot range: partition {} takes {} of the load ({:.2} times its even share) and serves {} writes/s, so {} of {}/s \
+         is refused while {} of the table's {} is used; ",
+        design.hottest_partition,
+        percent(design.hottest_partition_share),
+        design.max_over_mean,
+        whole(facts.partition_writes),
+        percent(design.throttled_share),
+        whole(design.offered_per_s),
+        percent(design.served_per_s / facts.table_writes),
+        facts.throughput
+    );
+    text.push_str(match facts.service {
+        Service::DynamoDb => {
+            "no single key is too hot, so splits for heat will part its keys, minutes after the load begins"
+        }
+        Service::Cosmos => {
+            "no single key is too hot, but Cosmos DB splits for size and for throughput you buy, not for heat: raise the \
+             RU/s or redistribute them"
+        }
+    });
+}
+
+/// For few keys: whether they met on one partition is luck.
+fn luck_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    if design.spread.is_empty() {
+        return;
+    }
+    let _ = write!(text, " Its {} keys", design.distinct_keys);
+    for (i, spread) in design.spread.iter().enumerate() {
+        let joint = match i {
+            0 => " fall on",
+            _ if i + 1 == design.spread.len() => " and on",
+            _ => ", on",
+        };
+        let partitions = if spread.partitions == 1 { "partition" } else { "partitions" };
+        let _ = write!(
+            text,
+            "{joint} {} {partitions} in {} of {} layouts ({} served/s)",
+            spread.partitions,
+            spread.layouts,
+            facts.layouts,
+            span(spread.served_min, spread.served_max)
+        );
+    }
+    text.push('.');
+}
+
+fn window_clause(text: &mut String, design: &Design) {
+    let Some(windows) = &design.windows else { return };
+    let _ = write!(
+        text,
+        " Worst window: {}, {}/s served, where {} takes {}",
+        windows.worst_name,
+        whole(windows.worst),
+        windows.worst_key,
+        percent(windows.worst_key_share)
+    );
+    if let Some(rate) = windows.worst_max_rate_per_s {
+        let _ = write!(text, " and {}/s is the most it holds", whole(rate));
+    }
+    text.push('.');
+}
+
+/// A calculated suffix that does not spread.
+fn suffix_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    let product = facts.template.parts().iter().find_map(|part| match part {
+        Part::Product { range, .. } => Some(range),
+        _ => None,
+    });
+    let Some(range) = product else { return };
+    let even = 1.0 / range.width() as f64;
+    let suffix = format!("{}", range.first());
+    let total = facts.rows.rows().len() as f64;
+    let mut on_first = 0_u64;
+    let ends = |key: &str| {
+        key.ends_with(&suffix) && !key[..key.len() - suffix.len()].ends_with(|c: char| c.is_ascii_digit())
+    };
+    if facts.template.parts().last().is_some_and(|part| matches!(part, Part::Product { .. })) {
+        let counts = facts.rows.counts(facts.rows.rows());
+        on_first = facts
+            .rows
+            .keys()
+            .iter()
+            .zip(&counts)
+            .filter(|(key, _)| ends(&key.to_string()))
+            .map(|(_, count)| count)
+            .sum();
+    }
+    let share = on_first as f64 / total;
+    if share > SKEWED_SUFFIX * even {
+        let _ = write!(
+            text,
+            " The suffix formula is skewed: {} of the writes get suffix {suffix}, because products of code points are \
+             soon divisible by {}; hash(…) or a prime number of suffixes spreads them (hottest key: {}).",
+            percent(share),
+            range.width(),
+            design.hottest_key
+        );
+    }
+}
+
+fn rate_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    if let Some(rate) = design.max_rate_per_s {
+        let _ = write!(text, " Holds at most {}/s now", whole(rate));
+        if let (Some(low), Some(high), true) = (design.max_rate_p5, design.max_rate_p95, facts.layouts > 1) {
+            let _ = write!(text, " ({} in 5–95% of layouts)", span(low, high));
+        }
+        let _ = write!(text, ", {}/s after every split that can help.", whole(design.ceiling_per_s));
+    } else {
+        let _ =
+            write!(text, " After every split that can help: {}/s at the most.", whole(design.ceiling_per_s));
+    }
+}
+
+/// What reading back costs.
+fn read_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    let mut fan_out = 1_u64;
+    let mut random = false;
+    for part in facts.template.parts() {
+        if let Some(range) = part.range() {
+            fan_out = fan_out.saturating_mul(range.width());
+            random |= matches!(part, Part::Random(_));
+        }
+    }
+    if fan_out == 1 {
+        return;
+    }
+    let one = if random { format!("{} requests", whole(fan_out as f64)) } else { "one request".into() };
+    let _ = write!(
+        text,
+        " Reading one item back takes {one}, reading all of a base key {} queries over {} partitions.",
+        whole(fan_out as f64),
+        facts.partitions.min(u32::try_from(fan_out).unwrap_or(u32::MAX)).min(design.partitions.len() as u32)
+    );
+}
+
+fn data_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    if design.skipped_rows > 0 {
+        let _ = write!(text, " {} rows were skipped", whole(design.skipped_rows as f64));
+        if let Some(first) = design.skipped_examples.first() {
+            let _ = write!(text, " ({first})");
+        }
+        text.push('.');
+    }
+    if facts.rows.overwrites() > 0 {
+        let _ = write!(
+            text,
+            " {} rows overwrite an earlier item with the same key and {}.",
+            whole(facts.rows.overwrites() as f64),
+            facts.sort_name
+        );
+    }
+}
+
+/// Which figures rest on what.
+pub(super) fn basis(profile: &Profile, layouts: u32, service_time: Duration) -> Vec<String> {
+    let units = |rate: Rate| whole(rate.units());
+    let one = profile.partition_throughput();
+    let mut lines = match profile.service() {
+        Service::DynamoDb => vec![
+            format!(
+                "documented: {} write and {} read units/s for a partition; charges by 1 KB; all partitions draw on the \
+                 table's throughput; no split divides a key whose sort key only grows",
+                units(one.write_rate()),
+                units(one.read_rate())
+            ),
+            "measured by others: half a second's credit for a partition, fitted to the 1,250 writes/s that AWS published \
+             for a sorted load"
+                .into(),
+            format!(
+                "assumed: the hash (unpublished; {layouts} seeded layouts), no split during the run, burst credit spent, \
+                 {} ms an answer",
+                service_time.as_secs_f64() * 1e3
+            ),
+        ],
+        Service::Cosmos => vec![
+            format!(
+                "documented: {} RU/s for a physical partition, an even share of the RU/s for each, one-second windows, \
+                 the hash that places keys",
+                units(one.write_rate())
+            ),
+            "measured by others: the RU of a write (only the partition key indexed)".into(),
+            format!(
+                "assumed: burst capacity off, no split during the run, {} ms an answer",
+                service_time.as_secs_f64() * 1e3
+            ),
+        ],
+    };
+    lines.push(
+        "max rate: the highest that throttles at most 0.1% of first attempts over 300 s; ceiling: min(table, partition \
+         limit ÷ share of the hottest key that cannot be divided)"
+            .into(),
+    );
+    lines
+}
+
+/// A number without decimals, in groups of three.
+pub fn whole(value: f64) -> String {
+    let digits = format!("{:.0}", value.max(0.0));
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A share as a percentage with as many digits as tell something.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 || percent >= 99.95 {
+        format!("{percent:.0}%")
+    } else if percent < 0.1 {
+        "under 0.1%".into()
+    } else {
+        format!("{percent:.1}%")
+    }
+}
+
+fn span(low: f64, high: f64) -> String {
+    let (low, high) = (whole(low), whole(high));
+    if low == high { low } else { format!("{low}–{high}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!(whole(0.4), "0");
+        assert_eq!(whole(1_234_567.0), "1,234,567");
+        assert_eq!(percent(0.3588), "35.9%");
+        assert_eq!(percent(1.0), "100%");
+        assert_eq!(percent(0.0004), "under 0.1%");
+        assert_eq!(span(2.0, 2.2), "2");
+    }
+}
