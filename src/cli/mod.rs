@@ -32,7 +32,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Load a data file under several key designs and see which gets hot, where and why.
-    Compare(compare::Arguments),
+    Compare(Box<compare::Arguments>),
     /// Show where keys live: token, range and physical partition.
     Where(place::Arguments),
     /// Print a function that computes a synthetic key in your language.

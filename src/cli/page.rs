@@ -788,9 +788,9 @@ fn range(low: f64, high: f64) -> String {
 fn share(x: f64) -> String {
     const LEAST: f64 = 0.0005;
     if x > 0.0 && x < LEAST {
-        return "< 0.1\u{a0}%".into();
+        return "< 0.1%".into();
     }
-    if x.is_finite() { format!("{}\u{a0}%", decimal(x * 100.0, 1)) } else { NONE.into() }
+    if x.is_finite() { format!("{}%", decimal(x * 100.0, 1)) } else { NONE.into() }
 }
 
 fn times(x: f64) -> String {
@@ -1085,7 +1085,7 @@ mod tests {
             html.contains("<title>200 s, partition 3: 7,000 units&#x2f;s offered, 6,000 throttled</title>")
         );
         assert!(html.contains("column: 1 s, the hottest of up to 4</figcaption>"));
-        assert!(html.contains("Hottest cell: 700\u{a0}% of the limit at 200 s, partition 3."));
+        assert!(html.contains("Hottest cell: 700% of the limit at 200 s, partition 3."));
     }
 
     #[test]
@@ -1165,7 +1165,7 @@ mod tests {
         );
         assert_eq!(
             [0.0, 0.0001, 0.0005, 0.1234, 1.0, f64::INFINITY].map(share),
-            ["0\u{a0}%", "< 0.1\u{a0}%", "0.1\u{a0}%", "12.3\u{a0}%", "100\u{a0}%", NONE]
+            ["0%", "< 0.1%", "0.1%", "12.3%", "100%", NONE]
         );
         assert_eq!([1.0, 3.456, 16.72].map(times), ["1×", "3.46×", "16.7×"]);
         assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");

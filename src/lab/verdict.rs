@@ -33,6 +33,9 @@ pub(super) struct Facts<'a> {
 /// Throttling under this share of the attempts is none worth speaking of.
 const QUIET_SHARE: f64 = 0.001;
 
+/// A window is one key when the key takes this share of it.
+const ONE_KEY_SHARE: f64 = 0.95;
+
 /// A calculated suffix is skewed when its hottest value has this many times its even share.
 const SKEWED_SUFFIX: f64 = 3.0;
 
@@ -88,29 +91,41 @@ pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
 }
 
 fn hot_key_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
-    let where_from = match (facts.window_by, facts.sort) {
-        (Some(by), _) => format!(" of its {by}"),
-        (None, _) => " of the writes".into(),
-    };
     let why = match (facts.service, facts.sort) {
         (Service::Cosmos, _) => "a logical partition is never divided".to_owned(),
         (Service::DynamoDb, SortRule::RowNumber) => {
-            "a split cannot divide one key whose sort key, here the row number, only grows".to_owned()
+            "one key whose sort key, here the row number, only grows is never divided".to_owned()
         }
         (Service::DynamoDb, SortRule::Column) => {
-            format!("a split cannot divide one item, nor a key whose {} only moves one way", facts.sort_name)
+            format!("one item, or a key whose {} only moves one way, is never divided", facts.sort_name)
         }
     };
     let suffixes =
         (design.hottest_unsplittable_share * design.offered_per_s / facts.partition_writes_max).ceil();
+    let limit = whole(facts.partition_writes_max);
+    match facts.window_by {
+        Some(by) if design.hottest_key_share >= ONE_KEY_SHARE => {
+            let _ = write!(
+                text,
+                "Moving hot key: all writes of one {by} go to one key, {} for instance, so to one partition, which serves \
+                 {limit} writes/s at the most",
+                design.hottest_key
+            );
+        }
+        by => {
+            let of = by.map_or_else(|| "of the writes".into(), |by| format!("of the writes of its {by}"));
+            let _ = write!(
+                text,
+                "Hot key: {} takes {} {of}, and one partition serves {limit} writes/s at the most",
+                design.hottest_key,
+                percent(design.hottest_key_share)
+            );
+        }
+    }
     let _ = write!(
         text,
-        "Hot key: {} takes {}{where_from}, and one partition serves {} writes/s at the most, so {} of {}/s is refused \
-         while {} of the table's {} is used; neither a split ({why}) nor more throughput can help: spread that key over at \
-         least {} suffixes",
-        design.hottest_key,
-        percent(design.hottest_key_share),
-        whole(facts.partition_writes_max),
+        "; {} of {}/s is refused while {} of the table's {} is used, and neither splits ({why}) nor more throughput can \
+         help: spread each such key over at least {} suffixes",
         percent(design.throttled_share),
         whole(design.offered_per_s),
         percent(design.served_per_s / facts.table_writes),
