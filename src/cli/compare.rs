@@ -534,8 +534,7 @@ fn heading(out: &mut String, report: &Report) {
         Load::Open { rate_per_s } => format!("{} writes/s offered", whole(rate_per_s as f64)),
         Load::Closed { workers } => format!("{} workers", whole(f64::from(workers))),
     };
-    let _ = writeln!(
-        out,
+    let table = format!(
         "{}: {} on {}, {} physical partitions of {} {}/s, items of {}, {load}",
         clean(&report.file),
         report.profile,
@@ -546,23 +545,19 @@ fn heading(out: &mut String, report: &Report) {
         Bytes(report.item_bytes),
     );
     let layouts = match report.layouts {
-        1 => "one layout (placement is exact)".into(),
-        n => format!("{n} layouts: figures of the one with the median result, 5–95% in brackets"),
+        1 => "one layout, as placement is exact".into(),
+        n => format!("{n} layouts: figures of the one with the median result, 5–95% of them in brackets"),
     };
-    match &report.windowing {
-        Some(windowing) => {
-            let _ = writeln!(
-                out,
-                "{} windows by {}, each mix held at the rate until steady: all ranked by their key shares, the median and \
-                 the worst replayed under each of {layouts}",
-                whole(windowing.count as f64),
-                clean(&windowing.by)
-            );
-        }
-        None => {
-            let _ = writeln!(out, "the file replayed once under {layouts}");
-        }
-    }
+    let how = match &report.windowing {
+        Some(windowing) => format!(
+            "{} windows by {}, each mix held at the rate until steady, all ranked by their key shares, the median and \
+             the worst replayed; {layouts}",
+            whole(windowing.count as f64),
+            clean(&windowing.by)
+        ),
+        None => format!("the file replayed once; {layouts}"),
+    };
+    let _ = writeln!(out, "{}\n{}", wrapped(&table), wrapped(&how));
 }
 
 fn figures(report: &Report) -> Table {
@@ -626,24 +621,33 @@ fn millis(ms: f64) -> String {
     if ms >= 100.0 { whole(ms) } else { format!("{:.1}", ms).trim_end_matches(".0").to_owned() }
 }
 
-/// Who beats whom: winners first, then ties.
+/// Who beats whom, a line for each winner; then the ties.
 fn pairs(report: &Report) -> Vec<String> {
-    let (ties, wins): (Vec<_>, Vec<_>) = report.pairs.iter().partition(|pair| pair.verdict == "tie");
     let mut lines = Vec::new();
-    for pair in wins {
-        let (winner, loser, share) = if pair.a_wins_share > pair.b_wins_share {
-            (&pair.a, &pair.b, pair.a_wins_share)
-        } else {
-            (&pair.b, &pair.a, pair.b_wins_share)
-        };
-        lines.push(format!("{} beats {} in {} of layouts", clean(winner), clean(loser), percent(share)));
+    for design in &report.designs {
+        let beaten: Vec<_> = report
+            .pairs
+            .iter()
+            .filter_map(|pair| match pair {
+                _ if pair.verdict == "tie" => None,
+                pair if pair.a == design.key && pair.a_wins_share > pair.b_wins_share => Some(clean(&pair.b)),
+                pair if pair.b == design.key && pair.b_wins_share > pair.a_wins_share => Some(clean(&pair.a)),
+                _ => None,
+            })
+            .collect();
+        if !beaten.is_empty() {
+            lines.push(format!("{} beats {}", clean(&design.key), beaten.join(", ")));
+        }
     }
-    for pair in ties {
+    if !lines.is_empty() {
+        lines.insert(0, "In at least 95% of the layouts, by more than 1%:".into());
+    }
+    for pair in report.pairs.iter().filter(|pair| pair.verdict == "tie") {
         lines.push(format!(
-            "{} and {}: a tie ({} and {} of layouts won)",
+            "Tie: {} ahead in {} of layouts, {} in {}",
             clean(&pair.a),
-            clean(&pair.b),
             percent(pair.a_wins_share),
+            clean(&pair.b),
             percent(pair.b_wins_share)
         ));
     }

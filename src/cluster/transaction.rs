@@ -24,6 +24,7 @@ use crate::key::ItemKey;
 use crate::partition::Admitted;
 use crate::profile::Service;
 use crate::store::Change;
+use crate::units::Bytes;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -34,7 +35,14 @@ type Decide<'a, D> = Box<dyn FnOnce(Option<&D>) -> Change<D> + 'a>;
 
 /// Writes to be carried out together.
 pub struct Transaction<'a, D> {
-    actions: Vec<(ItemKey, Decide<'a, D>)>,
+    actions: Vec<Action<'a, D>>,
+}
+
+struct Action<'a, D> {
+    key: ItemKey,
+    /// The size that a put would store: a cancelled transaction is charged for it.
+    attempted: Option<Bytes>,
+    decide: Decide<'a, D>,
 }
 
 impl<D> Default for Transaction<'_, D> {
@@ -45,7 +53,7 @@ impl<D> Default for Transaction<'_, D> {
 
 impl<D> fmt::Debug for Transaction<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.actions.iter().map(|(key, _)| key)).finish()
+        f.debug_list().entries(self.actions.iter().map(|action| &action.key)).finish()
     }
 }
 
@@ -57,7 +65,8 @@ impl<'a, D: Document> Transaction<'a, D> {
 
     /// And store this item.
     pub fn put(self, key: ItemKey, item: D) -> Self {
-        self.update(key, |_| Change::Put(item))
+        let attempted = Some(item.size());
+        self.with(key, attempted, |_| Change::Put(item))
     }
 
     /// And remove this item.
@@ -71,8 +80,17 @@ impl<'a, D: Document> Transaction<'a, D> {
     }
 
     /// And do with this item what `change` says.
-    pub fn update(mut self, key: ItemKey, change: impl FnOnce(Option<&D>) -> Change<D> + 'a) -> Self {
-        self.actions.push((key, Box::new(change)));
+    pub fn update(self, key: ItemKey, change: impl FnOnce(Option<&D>) -> Change<D> + 'a) -> Self {
+        self.with(key, None, change)
+    }
+
+    fn with(
+        mut self,
+        key: ItemKey,
+        attempted: Option<Bytes>,
+        decide: impl FnOnce(Option<&D>) -> Change<D> + 'a,
+    ) -> Self {
+        self.actions.push(Action { key, attempted, decide: Box::new(decide) });
         self
     }
 }
@@ -115,7 +133,12 @@ impl<D: Document> Table<D> {
         transaction: Transaction<'_, D>,
         now: Instant,
     ) -> Result<Vec<Written<D>>, TransactionRefusal> {
-        let (keys, decides): (Vec<ItemKey>, Vec<Decide<'_, D>>) = transaction.actions.into_iter().unzip();
+        let (mut keys, mut attempted, mut decides) = (Vec::new(), Vec::new(), Vec::new());
+        for action in transaction.actions {
+            keys.push(action.key);
+            attempted.push(action.attempted);
+            decides.push(action.decide);
+        }
         self.check_transaction(&keys).map_err(|error| TransactionRefusal::free(None, error))?;
         let map = self.map.load_full();
         let tokens: Vec<_> = keys.iter().map(|key| self.token(&key.partition)).collect();
@@ -136,7 +159,7 @@ impl<D: Document> Table<D> {
         let mut marks = Marks { table: self, keys: Vec::with_capacity(keys.len()) };
         for (i, (key, token)) in keys.iter().zip(&tokens).enumerate() {
             if !marks.mark(key, token) {
-                return Err(self.cancel(i, Refuse::Conflict, &keys, admitted, now));
+                return Err(self.cancel(i, Refuse::Conflict, &keys, &attempted, admitted, now));
             }
         }
         let mut plan = Vec::with_capacity(keys.len());
@@ -153,7 +176,7 @@ impl<D: Document> Table<D> {
                 Ok(Ok(Checked { change, after })) => plan.push((change, size, after)),
                 Ok(Err(refuse)) => {
                     drop(collection);
-                    return Err(self.cancel(i, refuse, &keys, admitted, now));
+                    return Err(self.cancel(i, refuse, &keys, &attempted, admitted, now));
                 }
                 Err(error) => return Err(TransactionRefusal::free(Some(i), error)),
             }
@@ -278,15 +301,16 @@ impl<D: Document> Table<D> {
         action: usize,
         refuse: Refuse,
         keys: &[ItemKey],
+        attempted: &[Option<Bytes>],
         admitted: Vec<Admitted<'_>>,
         now: Instant,
     ) -> TransactionRefusal {
         let mut total = RequestCharge::ZERO;
-        for (key, admitted) in keys.iter().zip(admitted) {
+        for ((key, &attempted), admitted) in keys.iter().zip(attempted).zip(admitted) {
             let collection = self.directory.get(&key.partition);
             let existing =
                 collection.as_ref().and_then(|c| c.get(&key.sort, admitted.permit()).map(Document::size));
-            let footprint = Footprint::FailedWrite { existing, attempted: None };
+            let footprint = Footprint::FailedWrite { existing, attempted };
             let charge = self.rules.tariff().transactional(&footprint);
             let partition = admitted.partition();
             let paid = admitted.settle(&charge, now);

@@ -9,6 +9,7 @@ use super::{KeyedRows, SortRule};
 use crate::budget::Rate;
 use crate::key::{Part, Template};
 use crate::profile::{Profile, Service};
+use crate::rng::Seed;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -82,7 +83,7 @@ pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
     }
     text.push('.');
     luck_clause(&mut text, facts, design);
-    window_clause(&mut text, design);
+    window_clause(&mut text, facts, design);
     suffix_clause(&mut text, facts, design);
     rate_clause(&mut text, facts, design);
     read_clause(&mut text, facts, design);
@@ -184,7 +185,7 @@ fn luck_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
     text.push('.');
 }
 
-fn window_clause(text: &mut String, design: &Design) {
+fn window_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
     let Some(windows) = &design.windows else { return };
     let _ = write!(
         text,
@@ -194,37 +195,40 @@ fn window_clause(text: &mut String, design: &Design) {
         windows.worst_key,
         percent(windows.worst_key_share)
     );
+    if let Some((suffix, field)) = suffix_of_nothing(facts.template)
+        && ends_with_number(&windows.worst_key, &suffix)
+    {
+        let _ = write!(text, " (rows without {field} all get suffix {suffix})");
+    }
     if let Some(rate) = windows.worst_max_rate_per_s {
         let _ = write!(text, " and {}/s is the most it holds", whole(rate));
     }
     text.push('.');
 }
 
+/// The hashed suffix at a template's end that an empty value gets, and the field it is calculated from.
+fn suffix_of_nothing(template: &Template) -> Option<(String, String)> {
+    let Part::Hash { field, range } = template.parts().last()? else { return None };
+    let hashed = Template::builder().hash("nothing", range.first()..=range.last()).build().ok()?;
+    let suffix = hashed.key(&serde_json::json!({ "nothing": "" }), Seed(0), 0).ok()?;
+    Some((suffix.to_string(), template.fields()[*field].to_string()))
+}
+
+/// Whether a key ends with this number, and not merely with its last digits.
+fn ends_with_number(key: &str, number: &str) -> bool {
+    key.strip_suffix(number).is_some_and(|rest| !rest.ends_with(|c: char| c.is_ascii_digit()))
+}
+
 /// A calculated suffix that does not spread.
 fn suffix_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
-    let product = facts.template.parts().iter().find_map(|part| match part {
-        Part::Product { range, .. } => Some(range),
-        _ => None,
-    });
-    let Some(range) = product else { return };
+    let Some(Part::Product { range, .. }) = facts.template.parts().last() else { return };
     let even = 1.0 / range.width() as f64;
-    let suffix = format!("{}", range.first());
-    let total = facts.rows.rows().len() as f64;
-    let mut on_first = 0_u64;
-    let ends = |key: &str| {
-        key.ends_with(&suffix) && !key[..key.len() - suffix.len()].ends_with(|c: char| c.is_ascii_digit())
-    };
-    if facts.template.parts().last().is_some_and(|part| matches!(part, Part::Product { .. })) {
-        let counts = facts.rows.counts(facts.rows.rows());
-        on_first = facts
-            .rows
-            .keys()
-            .iter()
-            .zip(&counts)
-            .filter(|(key, _)| ends(&key.to_string()))
-            .map(|(_, count)| count)
-            .sum();
-    }
+    let suffix = range.first().to_string();
+    let counts = facts.rows.counts(facts.rows.rows());
+    let keys = facts.rows.keys().iter().zip(&counts);
+    let on_first: u64 =
+        keys.filter(|(key, _)| ends_with_number(&key.to_string(), &suffix)).map(|(_, n)| n).sum();
+    let total = facts.rows.rows().len().max(1) as f64;
     let share = on_first as f64 / total;
     if share > SKEWED_SUFFIX * even {
         let _ = write!(
