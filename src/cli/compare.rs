@@ -240,7 +240,7 @@ fn load(arguments: &Arguments, profile: &Profile, item: Bytes) -> Result<LoadSha
     if arguments.retries > RETRIES_MAX {
         return Err(Error::invalid(format!("--retries: at most {RETRIES_MAX}, not {}", arguments.retries)));
     }
-    let retries = Retries(arguments.retries);
+    let retries = Retries { most: arguments.retries, seed: Seed(arguments.seed) };
     Ok(match arguments.workers {
         Some(workers) => LoadShape::Closed { workers, retries },
         None => {

@@ -8,6 +8,7 @@ use crate::charge::{Consistency, Footprint, PageKind};
 use crate::clock::Instant;
 use crate::document::Document;
 use crate::key::{ItemKey, PartitionKey, SortKey};
+use crate::profile::Service;
 use crate::units::Bytes;
 use std::ops::Bound;
 
@@ -94,6 +95,20 @@ impl<D: Document> Table<D> {
     /// # Errors
     /// [`Refusal::Throttled`]; [`Refusal::Invalid`] when the continuation belongs to another query.
     pub fn query(&self, query: &Query, now: Instant) -> Result<Page<D>, Refusal> {
+        self.query_where(query, |_, _| true, now)
+    }
+
+    /// Reads one page of those items of a logical partition that `filter` lets through. What does not pass is charged
+    /// and counted as in [`scan_where`](Self::scan_where).
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn query_where(
+        &self,
+        query: &Query,
+        filter: impl Fn(&ItemKey, &D) -> bool,
+        now: Instant,
+    ) -> Result<Page<D>, Refusal> {
         let fingerprint = query.fingerprint(self.name());
         let (mut from, mut to) = (query.from.clone(), query.to.clone());
         let mut resumed = false;
@@ -146,8 +161,11 @@ impl<D: Document> Table<D> {
                 }
             })?;
 
+        let indexed = self.rules.service() == Service::Cosmos;
         let mut items: Vec<(ItemKey, D)> = Vec::new();
+        let mut read = 0;
         let mut evaluated = Bytes::ZERO;
+        let mut last = None;
         let mut more = false;
         if let Some(collection) = &collection {
             let mut range = collection.range(from.as_ref(), to.as_ref());
@@ -156,29 +174,36 @@ impl<D: Document> Table<D> {
                 Direction::Descending => range.next_back(),
             };
             while let Some((sort, item)) = next() {
-                let full = query.limit.is_some_and(|limit| items.len() >= limit)
-                    || (!items.is_empty() && evaluated + item.size() > self.rules.page_max());
-                if full || !partition.range().contains(&token, sort) {
+                if !partition.range().contains(&token, sort) {
                     more = true;
                     break;
                 }
-                evaluated += item.size();
-                items
-                    .push((ItemKey { partition: query.partition.clone(), sort: sort.clone() }, item.clone()));
+                let key = ItemKey { partition: query.partition.clone(), sort: sort.clone() };
+                let passes = filter(&key, item);
+                if passes || !indexed {
+                    let full = query.limit.is_some_and(|limit| read >= limit)
+                        || (read > 0 && evaluated + item.size() > self.rules.page_max());
+                    if full {
+                        more = true;
+                        break;
+                    }
+                    read += 1;
+                    evaluated += item.size();
+                }
+                last = Some(sort.clone());
+                if passes {
+                    items.push((key, item.clone()));
+                }
             }
         }
-        let charge = page(evaluated, items.len() as u64, searched);
+        let charge = page(evaluated, read as u64, searched);
         let paid = admitted.settle(&charge, now);
         match &collection {
             Some(collection) => collection.heat.add_units(paid),
             None => partition.absent().lock().units.record(&query.partition, paid),
         }
-        let continuation = items.last().filter(|_| more).map(|(last, _)| {
-            let cursor = Cursor {
-                token,
-                key: Some(query.partition.key_bytes().clone()),
-                sort: Some(last.sort.clone()),
-            };
+        let continuation = last.filter(|_| more).map(|last| {
+            let cursor = Cursor { token, key: Some(query.partition.key_bytes().clone()), sort: Some(last) };
             Continuation::new(fingerprint, cursor)
         });
         Ok(Page { items, continuation, charge, partitions: vec![partition.id()] })

@@ -7,9 +7,9 @@ use crate::charge::{Consistency, Footprint, PageKind, RequestCharge};
 use crate::clock::Instant;
 use crate::document::Document;
 use crate::error::{Error, Result as CrateResult};
-use crate::key::{ItemKey, KeyBytes, PartitionKey, SortKey};
+use crate::key::{ItemKey, PartitionKey};
 use crate::partition::PhysicalPartition;
-use crate::profile::PARTITIONS_MAX;
+use crate::profile::{PARTITIONS_MAX, Service};
 use crate::ring::{RingPoint, TokenRange};
 use crate::store::{Retired, first_entry};
 use crate::units::{Bytes, ReadUnits, RequestUnits, WriteUnits};
@@ -75,6 +75,24 @@ impl<D: Document> Table<D> {
     /// none, the page ends there. [`Refusal::Invalid`] for a segment that is not one, or a continuation of another
     /// scan.
     pub fn scan(&self, scan: &Scan, now: Instant) -> Result<Page<D>, Refusal> {
+        self.scan_where(scan, PageKind::Scan, |_, _| true, now)
+    }
+
+    /// Reads one page of the items that `filter` lets through, in token order.
+    ///
+    /// DynamoDB filters what it has read: items that do not pass are charged, and count towards the limit ("Filter
+    /// expressions for scan": applied "after the scan finishes"). Cosmos DB asks its index: only what passes is read,
+    /// charged and counted (*approximated*: as if an index served every filter).
+    ///
+    /// # Errors
+    /// As [`scan`](Self::scan).
+    pub fn scan_where(
+        &self,
+        scan: &Scan,
+        kind: PageKind,
+        filter: impl Fn(&ItemKey, &D) -> bool,
+        now: Instant,
+    ) -> Result<Page<D>, Refusal> {
         let part = self.resolve(&scan.part)?;
         let fingerprint = fingerprint(&[b"scan", self.name().as_bytes(), part.to_string().as_bytes()]);
         let mut progress = Progress {
@@ -90,6 +108,7 @@ impl<D: Document> Table<D> {
                 .as_ref()
                 .is_some_and(|c| c.cursor_for(fingerprint).is_ok_and(|cursor| cursor.key.is_some())),
             items: Vec::new(),
+            read: 0,
             evaluated: Bytes::ZERO,
             charge: RequestCharge::ZERO,
             searched: 0,
@@ -101,7 +120,7 @@ impl<D: Document> Table<D> {
             let Ok(rest) = rest else { return Ok(progress.finish()) };
             for index in map.overlapping(&rest) {
                 let partition = &map.partitions()[index];
-                match self.scan_partition(scan, &part, partition, &mut progress, now)? {
+                match self.scan_partition(scan, kind, &filter, &part, partition, &mut progress, now)? {
                     Visit::Done => {}
                     Visit::PageFull => return Ok(progress.stop_here()),
                     Visit::Throttled(refusal) if progress.partitions.is_empty() => return Err(refusal),
@@ -120,9 +139,15 @@ impl<D: Document> Table<D> {
     }
 
     /// Reads on in one partition, from the cursor to the end of its range.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one page's question, place and progress; a struct would be read once"
+    )]
     fn scan_partition(
         &self,
         scan: &Scan,
+        kind: PageKind,
+        filter: &impl Fn(&ItemKey, &D) -> bool,
         part: &TokenRange,
         partition: &PhysicalPartition,
         progress: &mut Progress<D>,
@@ -131,16 +156,16 @@ impl<D: Document> Table<D> {
         let Some(range) = partition.range().intersection(part) else { return Ok(Visit::Done) };
         let price = |evaluated, items, partitions| {
             let consistency = scan.consistency;
-            self.charge(&Footprint::Page { evaluated, items, partitions, consistency, kind: PageKind::Scan })
+            self.charge(&Footprint::Page { evaluated, items, partitions, consistency, kind })
         };
         let admitted = match partition.admit(Capacity::Read, now, || price(Bytes::ZERO, 0, 1)) {
             Ok(admitted) => admitted,
             Err(throttled) => return Ok(Visit::Throttled(throttled.into())),
         };
-        let visit = self.read_range(scan, &range, partition, progress);
+        let visit = self.read_range(scan, filter, &range, partition, progress);
         // A continuation inside a partition has searched it before; only a new one counts.
         let searched = progress.searched + u32::from(!progress.resumed);
-        let total = price(progress.evaluated, progress.items.len() as u64, searched);
+        let total = price(progress.evaluated, progress.read as u64, searched);
         let own = minus(&total, &progress.charge);
         admitted.settle(&own, now);
         progress.searched = searched;
@@ -154,10 +179,12 @@ impl<D: Document> Table<D> {
     fn read_range(
         &self,
         scan: &Scan,
+        filter: &impl Fn(&ItemKey, &D) -> bool,
         range: &TokenRange,
         partition: &PhysicalPartition,
         progress: &mut Progress<D>,
     ) -> Visit {
+        let indexed = self.rules.service() == Service::Cosmos;
         let mut from = match &progress.cursor.key {
             Some(key) => Bound::Included((progress.cursor.token.clone(), key.clone())),
             None => Bound::Included(first_entry(progress.cursor.token.clone())),
@@ -188,13 +215,24 @@ impl<D: Document> Table<D> {
                         // Below the range when a split went through the collection; above it nothing more follows.
                         if range.from().is_after(&token, sort) { continue } else { break }
                     }
-                    let full = scan.limit.is_some_and(|limit| progress.items.len() >= limit)
-                        || (!progress.items.is_empty()
-                            && progress.evaluated + item.size() > self.rules.page_max());
-                    if full {
-                        return Visit::PageFull;
+                    let item_key =
+                        ItemKey { partition: PartitionKey::from_key_bytes(key.clone()), sort: sort.clone() };
+                    let passes = filter(&item_key, item);
+                    if passes || !indexed {
+                        let full = scan.limit.is_some_and(|limit| progress.read >= limit)
+                            || (progress.read > 0
+                                && progress.evaluated + item.size() > self.rules.page_max());
+                        if full {
+                            return Visit::PageFull;
+                        }
+                        progress.read += 1;
+                        progress.evaluated += item.size();
                     }
-                    progress.take(token.clone(), &key, sort, item);
+                    progress.cursor =
+                        Cursor { token: token.clone(), key: Some(key.clone()), sort: Some(sort.clone()) };
+                    if passes {
+                        progress.items.push((item_key, item.clone()));
+                    }
                 }
             }
             if end {
@@ -239,6 +277,8 @@ struct Progress<D> {
     /// Whether the cursor lies inside a partition that an earlier page searched.
     resumed: bool,
     items: Vec<(ItemKey, D)>,
+    /// Items read, whether or not they passed the filter.
+    read: usize,
     evaluated: Bytes,
     charge: RequestCharge,
     searched: u32,
@@ -249,13 +289,6 @@ impl<D: Document> Progress<D> {
     /// Where on the ring reading goes on.
     fn point(&self) -> RingPoint {
         RingPoint { token: self.cursor.token.clone(), sort: self.cursor.sort.clone() }
-    }
-
-    fn take(&mut self, token: crate::ring::Token, key: &KeyBytes, sort: &SortKey, item: &D) {
-        self.evaluated += item.size();
-        let partition = PartitionKey::from_key_bytes(key.clone());
-        self.items.push((ItemKey { partition, sort: sort.clone() }, item.clone()));
-        self.cursor = Cursor { token, key: Some(key.clone()), sort: Some(sort.clone()) };
     }
 
     fn stop_here(self) -> Page<D> {

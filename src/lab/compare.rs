@@ -176,7 +176,7 @@ impl Comparison {
             LoadShape::Closed { workers, .. } if workers == 0 || workers > WORKERS_MAX => {
                 return Err(Error::invalid(format!("workers: 1 to {WORKERS_MAX}, not {workers}")));
             }
-            LoadShape::Open { retries: Retries(1..), .. } | LoadShape::Closed { .. }
+            LoadShape::Open { retries: Retries { most: 1.., .. }, .. } | LoadShape::Closed { .. }
                 if experiment.windows.is_some() =>
             {
                 return Err(Error::invalid(
@@ -320,7 +320,7 @@ impl Comparison {
         let attempts = Attempts { rows, partition_of };
         let time = self.experiment.service_time;
         match self.experiment.load {
-            LoadShape::Open { rate, retries: Retries(0) } => {
+            LoadShape::Open { rate, retries: Retries { most: 0, .. } } => {
                 replay_open(&self.limits, attempts, rate, time, detailed)
             }
             LoadShape::Open { rate, retries } => {

@@ -4,11 +4,14 @@
 //!   and nothing that happens to it changes a later one. This is the inner loop of every search.
 //! - With retries or a closed loop, an event heap orders attempts by time, and by the order they were asked for.
 //!
-//! A refusal is answered after the service time, like a success (*assumed*).
+//! A refusal is answered after the service time, like a success (*assumed*). In the event heap an answer takes between
+//! half and one and a half service times, by the seed (*assumed*): if it always took exactly one, a few workers would
+//! fall into step with the refill of a bucket and the others would starve, which no network lets happen.
 
 use super::WriteLimits;
 use crate::clock::{Instant, NANOS_PER_SEC};
 use crate::heat::{Series, Tally};
+use crate::rng::{Seed, below};
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -94,7 +97,12 @@ impl Attempts<'_> {
 
 /// How often a refused write is tried again, waiting each time as long as the refusal says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retries(pub u32);
+pub struct Retries {
+    /// Retries after the first attempt, at the most.
+    pub most: u32,
+    /// From which the length of each answer follows.
+    pub seed: Seed,
+}
 
 struct Recorder {
     outcome: Outcome,
@@ -281,6 +289,7 @@ struct Run<'a> {
     recorder: Recorder,
     heap: BinaryHeap<Reverse<Event>>,
     sequence: u64,
+    jitter: Seed,
 }
 
 impl<'a> Run<'a> {
@@ -300,6 +309,7 @@ impl<'a> Run<'a> {
             recorder: Recorder::new(limits, &attempts, detailed),
             heap: BinaryHeap::new(),
             sequence: 0,
+            jitter: retries.seed.stream("service time"),
         }
     }
 
@@ -313,11 +323,12 @@ impl<'a> Run<'a> {
         let Reverse(event) = self.heap.pop()?;
         let partition = self.attempts.partition(event.row);
         let passed = self.limits.offer(&mut self.states, partition, event.at);
-        let answered = event.at.after(self.service_time);
+        let spread = below(self.jitter.at(event.sequence), self.service_time.as_nanos() as u64);
+        let answered = event.at.after(self.service_time / 2 + Duration::from_nanos(spread));
         self.recorder.record(self.attempts.rows[event.row], partition, event.at, passed, answered);
         if passed {
             self.recorder.respond(event.intended, answered);
-        } else if event.tries < self.retries.0 {
+        } else if event.tries < self.retries.most {
             let back = self.limits.retry_at(&self.states, partition, event.at).max(answered);
             self.schedule(event.row, back, event.intended, event.tries + 1);
             return Some(None);
@@ -391,6 +402,10 @@ mod tests {
         WriteLimits::new(&profile, Bytes::from_kb(1))
     }
 
+    fn patient(most: u32) -> Retries {
+        Retries { most, seed: Seed(0) }
+    }
+
     #[test]
     fn one_partition_serves_its_ceiling() {
         let rows = vec![0; 60_000];
@@ -408,7 +423,7 @@ mod tests {
     fn a_patient_loader_writes_everything_at_the_ceiling() {
         let rows = vec![0; 10_000];
         let attempts = Attempts { rows: &rows, partition_of: &[0] };
-        let outcome = replay_closed(&limits(10), attempts, 50, SERVICE, Retries(1_000), false);
+        let outcome = replay_closed(&limits(10), attempts, 50, SERVICE, patient(1_000), false);
         assert_eq!(outcome.served, 10_000);
         assert!((outcome.served_per_s() - 1_050.0).abs() < 20.0, "{}", outcome.served_per_s());
         assert!(outcome.response_ms(0.5) > 30.0, "50 workers at 1,000 a second wait about 50 ms");
@@ -419,9 +434,9 @@ mod tests {
         let rows = vec![0; 3_000];
         let attempts = Attempts { rows: &rows, partition_of: &[0] };
         let none = replay_open(&limits(1), attempts, 2_000, SERVICE, false);
-        let same = replay_retrying(&limits(1), attempts, 2_000, SERVICE, Retries(0), false);
+        let same = replay_retrying(&limits(1), attempts, 2_000, SERVICE, patient(0), false);
         assert_eq!((none.served, none.throttled), (same.served, same.throttled));
-        let outcome = replay_retrying(&limits(1), attempts, 2_000, SERVICE, Retries(10_000), false);
+        let outcome = replay_retrying(&limits(1), attempts, 2_000, SERVICE, patient(10_000), false);
         assert_eq!(outcome.served, 3_000);
         // Offered in 1.5 s, served in 2.5 s: the last waited a second from when it was due.
         assert!(outcome.response_ms(1.0) > 900.0, "{}", outcome.response_ms(1.0));
