@@ -56,6 +56,7 @@
 
 pub mod budget;
 pub mod charge;
+pub mod client;
 pub mod clock;
 pub mod cluster;
 pub mod document;

@@ -19,21 +19,21 @@ pub struct Continuation {
 
 /// The place in (token, key, sort key) order from which reading goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Cursor {
-    pub(super) token: Token,
+pub(crate) struct Cursor {
+    pub(crate) token: Token,
     /// The logical partition, or nothing when reading goes on at the beginning of `token`.
-    pub(super) key: Option<KeyBytes>,
+    pub(crate) key: Option<KeyBytes>,
     /// The item, or the bound inside the logical partition.
-    pub(super) sort: Option<SortKey>,
+    pub(crate) sort: Option<SortKey>,
 }
 
 impl Continuation {
-    pub(super) fn new(fingerprint: u64, cursor: Cursor) -> Self {
+    pub(crate) fn new(fingerprint: u64, cursor: Cursor) -> Self {
         Self { fingerprint, cursor }
     }
 
     /// The cursor, if it belongs to the question with this fingerprint.
-    pub(super) fn cursor_for(&self, fingerprint: u64) -> Result<&Cursor> {
+    pub(crate) fn cursor_for(&self, fingerprint: u64) -> Result<&Cursor> {
         if self.fingerprint == fingerprint {
             Ok(&self.cursor)
         } else {
@@ -46,7 +46,7 @@ impl Continuation {
 }
 
 /// The fingerprint of a question: FNV-1a over its parts, each preceded by its length.
-pub(super) fn fingerprint(parts: &[&[u8]]) -> u64 {
+pub(crate) fn fingerprint(parts: &[&[u8]]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut feed = |bytes: &[u8]| {
         for &byte in bytes {

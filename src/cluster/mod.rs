@@ -27,6 +27,7 @@ pub use crate::partition::RetiredPartition;
 pub use crate::store::Change;
 pub use batch::{BatchRead, BatchWrite};
 pub use continuation::Continuation;
+pub(crate) use continuation::{Cursor, fingerprint};
 pub use database::Database;
 pub use outcome::{Page, Read, Refusal, Written};
 pub use query::{Direction, Query};

@@ -79,6 +79,11 @@ impl<D: Document> Table<D> {
         &self.name
     }
 
+    /// The rules the table was created with; its throughput may have changed since.
+    pub fn profile(&self) -> &Profile {
+        &self.rules
+    }
+
     /// The token of a key: its place on the ring.
     pub fn token(&self, key: &PartitionKey) -> Token {
         self.rules.placement().token(key)

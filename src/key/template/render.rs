@@ -86,6 +86,8 @@ pub enum RowError {
         /// The property's path.
         property: String,
     },
+    /// Several suffixes multiply to more keys than can be asked for.
+    TooMany,
     /// The number has no plain form that fits a key.
     Number {
         /// The property's path.
@@ -96,9 +98,10 @@ pub enum RowError {
 }
 
 impl RowError {
-    /// The property that is at fault.
+    /// The property that is at fault; empty where it is none.
     pub fn property(&self) -> &str {
         match self {
+            Self::TooMany => "",
             Self::Absent { property } | Self::Null { property } => property,
             Self::Composite { property } | Self::Number { property, .. } => property,
         }
@@ -111,6 +114,11 @@ impl fmt::Display for RowError {
         match self {
             Self::Absent { property } => write!(f, "property {property} is absent: {CHOOSE}"),
             Self::Null { property } => write!(f, "property {property} is null: {CHOOSE}"),
+            Self::TooMany => write!(
+                f,
+                "its suffixes multiply to more than {} keys: give the properties that they are calculated from",
+                SuffixRange::WIDTH_MAX
+            ),
             Self::Composite { property } => {
                 write!(
                     f,
@@ -198,6 +206,71 @@ impl Template {
             }
         }
         Ok(Rendered::Text)
+    }
+
+    /// Every key that a row with these properties may have: the fan-out of reading them back.
+    ///
+    /// A random suffix may be any of its range; so may a calculated one whose property is not among `known`. The keys
+    /// come in the order of the suffixes, the last part counting fastest.
+    ///
+    /// # Errors
+    /// [`RowError::Absent`] when a property that stands in the key as it is is not known: then any key is possible.
+    /// [`RowError::TooMany`] when the suffixes of several parts multiply beyond [`SuffixRange::WIDTH_MAX`].
+    pub fn keys(&self, known: &(impl Properties + ?Sized)) -> Result<Vec<KeyValue>, RowError> {
+        if let [Part::Field(field)] = self.parts[..] {
+            let mut text = String::new();
+            return Ok(vec![match self.natural_value(known, field, &mut text)? {
+                Rendered::Value(KeyValue::Undefined) => {
+                    return Err(RowError::Absent { property: self.fields[field].to_string() });
+                }
+                Rendered::Value(value) => value,
+                Rendered::Text => KeyValue::String(text),
+            }]);
+        }
+        let mut keys = vec![String::new()];
+        let mut text = String::new();
+        for part in &self.parts {
+            text.clear();
+            let suffixes = match *part {
+                Part::Literal(ref literal) => {
+                    text.push_str(literal);
+                    None
+                }
+                Part::Field(field) => {
+                    self.push_text(known, field, &mut text)?;
+                    None
+                }
+                Part::Random(range) => Some(range),
+                Part::Hash { field, range } | Part::Product { field, range } => {
+                    match self.push_text(known, field, &mut text) {
+                        Err(RowError::Absent { .. }) => Some(range),
+                        Err(other) => return Err(other),
+                        Ok(()) => {
+                            let offset = match part {
+                                Part::Hash { .. } => hash_word(&text) % range.width(),
+                                _ => product_mod(&text, range.width()),
+                            };
+                            text.clear();
+                            push_suffix(range, offset, &mut text);
+                            None
+                        }
+                    }
+                }
+            };
+            match suffixes {
+                None => keys.iter_mut().for_each(|key| key.push_str(&text)),
+                Some(range) => {
+                    if (keys.len() as u64).saturating_mul(range.width()) > SuffixRange::WIDTH_MAX {
+                        return Err(RowError::TooMany);
+                    }
+                    keys = keys
+                        .iter()
+                        .flat_map(|key| range.values().map(move |suffix| format!("{key}{suffix}")))
+                        .collect();
+                }
+            }
+        }
+        Ok(keys.into_iter().map(KeyValue::String).collect())
     }
 
     fn property<'p>(&self, properties: &'p (impl Properties + ?Sized), index: usize) -> Property<'p> {
