@@ -287,6 +287,17 @@ impl Profile {
         Ok(Self { partition_max, ..self })
     }
 
+    /// With partitions that serve something else than the service's do: a physics of one's own.
+    ///
+    /// # Errors
+    /// When the kind does not fit the service.
+    pub fn with_partition_throughput(self, partition_throughput: Throughput) -> Result<Self> {
+        if std::mem::discriminant(&partition_throughput) != std::mem::discriminant(&self.throughput) {
+            return Err(Error::invalid("a partition counts the units that its table counts"));
+        }
+        Ok(Self { partition_throughput, ..self })
+    }
+
     /// With other throughput for the table.
     ///
     /// # Errors

@@ -10,8 +10,8 @@ use hotplate::error::{Error, Result};
 use hotplate::key::{FieldPath, Part, Template};
 use hotplate::lab::report::{Design, Load, Report};
 use hotplate::lab::{
-    Comparison, Experiment, KeyedRows, KeyedRowsBuilder, LoadShape, Retries, SortRule, Windows as WindowSet,
-    percent, whole,
+    Comparison, Experiment, KeyedRows, KeyedRowsBuilder, LoadShape, READS_MAX, ReadSpec, Retries, SortRule,
+    Windows as WindowSet, percent, whole,
 };
 use hotplate::profile::{DYNAMODB_PARTITION_WRITE, Profile, Service};
 use hotplate::rng::Seed;
@@ -92,6 +92,9 @@ pub(crate) struct Arguments {
     /// Seeded layouts to measure under [default: 50 for DynamoDB, whose hash is not public; 1 for Cosmos DB].
     #[arg(long, value_name = "N")]
     layouts: Option<u32>,
+    /// What a read costs under each design: equal properties, like 'date=2013-11-27,tailnum=N14228'; give several.
+    #[arg(long = "read", value_name = "FILTER")]
+    reads: Vec<String>,
     /// Search for the highest rate of each design.
     #[arg(long)]
     find_max: bool,
@@ -131,11 +134,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Service::DynamoDb => DEFAULT_LAYOUTS,
         Service::Cosmos => 1,
     });
+    let reads = reads(&arguments.reads)?;
     let html = arguments.html.as_deref().map(PendingFile::create).transpose()?;
 
     let seed = Seed(arguments.seed);
     let loaded =
-        Loader { arguments, templates: &templates, service: profile.service(), windows, seed }.load()?;
+        Loader { arguments, templates: &templates, service: profile.service(), windows, reads, seed }
+            .load()?;
     let experiment = Experiment {
         file: file_name(arguments),
         profile,
@@ -147,6 +152,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         sort: sort_rule(arguments),
         sort_name: arguments.sort.clone().unwrap_or_else(|| "row number".into()),
         layouts,
+        reads: loaded.reads,
         find_max: arguments.find_max,
         seed,
         warnings: loaded.warnings,
@@ -156,7 +162,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let report = comparison.run(&|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
-    });
+    })?;
     bar.finish_and_clear();
 
     if let Some(html) = html {
@@ -270,6 +276,82 @@ fn file_name(arguments: &Arguments) -> String {
     arguments.file.file_name().map_or_else(|| "-".into(), |name| name.to_string_lossy().into_owned())
 }
 
+/// A read as it was asked for: properties and the texts they must equal.
+struct AskedRead {
+    text: String,
+    equal: Vec<(FieldPath, String)>,
+}
+
+/// Parses `name=value,name=value`; a name is written as in a template, a value may be quoted.
+fn reads(texts: &[String]) -> Result<Vec<AskedRead>> {
+    if texts.len() > READS_MAX {
+        return Err(Error::invalid(format!("--read: at most {READS_MAX} reads, not {}", texts.len())));
+    }
+    texts
+        .iter()
+        .map(|text| {
+            let wrong = |why: &str| {
+                Error::invalid(format!(
+                    "--read: {text:?} {why}: write it like 'date=2013-11-27,tailnum=N14228'"
+                ))
+            };
+            let mut equal = Vec::new();
+            for part in split_outside_quotes(text) {
+                let (name, value) = part.split_once('=').ok_or_else(|| wrong("has a part without ="))?;
+                let field =
+                    Template::parse(&format!("{{{}}}", name.trim())).map_err(|_| wrong("has a bad name"))?;
+                let path = field.natural().ok_or_else(|| wrong("has a bad name"))?.clone();
+                if equal.iter().any(|(known, _)| *known == path) {
+                    return Err(wrong("names a property twice"));
+                }
+                let value = value.trim();
+                let value = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).unwrap_or(value);
+                equal.push((path, value.to_owned()));
+            }
+            Ok(AskedRead { text: text.clone(), equal })
+        })
+        .collect()
+}
+
+/// The parts between commas that are not inside double quotes.
+fn split_outside_quotes(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut begin, mut quoted) = (0, false);
+    for (i, c) in text.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => {
+                parts.push(&text[begin..i]);
+                begin = i + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[begin..]);
+    parts
+}
+
+/// What is known, as an item: nested as the paths are. A CSV file knows only text; JSON has types.
+fn known(equal: &[(FieldPath, String)], typed: bool) -> serde_json::Value {
+    use serde_json::Value;
+    let mut item = Value::Object(serde_json::Map::new());
+    for (path, text) in equal {
+        let value = match serde_json::from_str::<Value>(text) {
+            Ok(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) if typed => value,
+            _ => Value::String(text.clone()),
+        };
+        let mut place = &mut item;
+        for name in path.names() {
+            if !place.is_object() {
+                *place = Value::Object(serde_json::Map::new());
+            }
+            place = &mut place[name.as_str()];
+        }
+        *place = value;
+    }
+    item
+}
+
 /// A bar on stderr when that is a terminal, nothing otherwise.
 fn progress_bar(template: &str, length: u64) -> ProgressBar {
     let bar = ProgressBar::new(length);
@@ -285,12 +367,14 @@ struct Loader<'a> {
     templates: &'a [Template],
     service: Service,
     windows: Option<Windows>,
+    reads: Vec<AskedRead>,
     seed: Seed,
 }
 
 struct Loaded {
     designs: Vec<KeyedRows>,
     windows: Option<WindowSet>,
+    reads: Vec<ReadSpec>,
     warnings: Vec<String>,
 }
 
@@ -311,6 +395,12 @@ impl Loader<'_> {
         let window_binding =
             bind_column(&source, self.windows.as_ref().map(|windows| windows.column().clone()))?;
         let sort_binding = bind_column(&source, self.arguments.sort.as_deref().map(FieldPath::from))?;
+        let read_bindings = self
+            .reads
+            .iter()
+            .map(|read| source.bind(&read.equal.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>()))
+            .collect::<Result<Vec<_>>>()
+            .map_err(|error| error.within("--read"))?;
         let mut orders = ColumnOrders::new(&source, self.templates)?;
 
         let sort_rule = sort_rule(self.arguments);
@@ -357,10 +447,20 @@ impl Loader<'_> {
                 })?),
                 None => None,
             };
+            let answers = (!self.reads.is_empty()).then(|| {
+                let answered = |(read, binding): (&AskedRead, &Binding)| {
+                    let mut equal = read.equal.iter().enumerate();
+                    equal.all(|(i, (_, value))| {
+                        row.text(binding, i).is_some_and(|text| text == value.as_str())
+                    })
+                };
+                let bits = self.reads.iter().zip(&read_bindings).map(answered);
+                bits.enumerate().fold(0, |word, (i, answered)| word | u32::from(answered) << i)
+            });
             orders.look(&row);
             for ((template, binding), builder) in self.templates.iter().zip(&bindings).zip(&mut builders) {
                 let refused = match template.render(&row.bound(binding), self.seed, number, &mut text) {
-                    Ok(rendered) => builder.push(rendered, &text, window, sort.as_deref())?,
+                    Ok(rendered) => builder.push(rendered, &text, window, sort.as_deref(), answers)?,
                     Err(error) => Some(error.to_string()),
                 };
                 if let Some(reason) = refused {
@@ -390,7 +490,13 @@ impl Loader<'_> {
             },
             names,
         });
-        Ok(Loaded { designs, windows, warnings })
+        let typed = source.is_json();
+        let reads = self
+            .reads
+            .into_iter()
+            .map(|read| ReadSpec { known: known(&read.equal, typed), text: read.text })
+            .collect();
+        Ok(Loaded { designs, windows, reads, warnings })
     }
 
     fn warnings(&self, designs: &[KeyedRows], orders: &ColumnOrders) -> Vec<String> {
@@ -509,6 +615,13 @@ fn text(report: &Report) -> String {
     for design in &report.designs {
         let _ = writeln!(out, "{}", wrapped(&format!("{}: {}", clean(&design.key), clean(&design.verdict))));
     }
+    let reads = read_lines(report);
+    if !reads.is_empty() {
+        out.push('\n');
+        for line in reads {
+            let _ = writeln!(out, "{}", wrapped(&line));
+        }
+    }
     if report.layouts > 1 && report.designs.len() > 1 {
         out.push('\n');
         for line in pairs(report) {
@@ -580,6 +693,12 @@ fn figures(report: &Report) -> Table {
         columns.push(("max rate/s", Align::Right));
     }
     columns.push(("ceiling/s", Align::Right));
+    let reads: Vec<String> = report.designs.first().map_or_else(Vec::new, |design| {
+        (1..=design.reads.len())
+            .map(|i| format!("read {i}: req/{}", if report.unit == "WCU" { "RCU" } else { "RU" }))
+            .collect()
+    });
+    columns.extend(reads.iter().map(|name| (name.as_str(), Align::Right)));
     let mut table = Table::new(&columns);
     for design in &report.designs {
         let mut cells = vec![
@@ -601,9 +720,45 @@ fn figures(report: &Report) -> Table {
             cells.push(max_rate(design, report.layouts));
         }
         cells.push(whole(design.ceiling_per_s));
+        cells.extend(
+            design.reads.iter().map(|read| format!("{}/{}", whole(read.requests as f64), units(read.units))),
+        );
         table.row(cells);
     }
     table
+}
+
+fn units(value: f64) -> String {
+    if value.fract() == 0.0 || value >= 100.0 { whole(value) } else { format!("{value:.1}") }
+}
+
+fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", whole(n as f64), if n == 1 { "" } else { "s" })
+}
+
+/// What each read is and how each design goes about it.
+fn read_lines(report: &Report) -> Vec<String> {
+    let Some(first) = report.designs.first() else { return Vec::new() };
+    let mut lines = Vec::new();
+    for (i, asked) in first.reads.iter().enumerate() {
+        lines.push(format!("read {}, {}:", i + 1, clean(&asked.filter)));
+        for design in &report.designs {
+            let read = &design.reads[i];
+            let why =
+                if read.why.is_empty() { String::new() } else { format!(", because {}", clean(&read.why)) };
+            lines.push(format!(
+                "{} {}: {} found, {} to {}, {} {}{why}",
+                clean(&design.key),
+                read.plan,
+                counted(read.items, "item"),
+                counted(read.requests, "request"),
+                counted(u64::from(read.partitions), "partition"),
+                units(read.units),
+                if report.unit == "WCU" { "RCU" } else { "RU" },
+            ));
+        }
+    }
+    lines
 }
 
 fn max_rate(design: &Design, layouts: u32) -> String {

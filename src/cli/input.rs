@@ -209,6 +209,11 @@ impl Source {
     }
 
     /// Bytes read from the file so far, and its size when it has one. Both count compressed bytes.
+    /// Whether rows are JSON, whose values have types.
+    pub(crate) fn is_json(&self) -> bool {
+        matches!(self.rows, Rows::Json { .. })
+    }
+
     pub(crate) fn progress(&self) -> (u64, Option<u64>) {
         (self.read.load(Ordering::Relaxed), self.total)
     }

@@ -835,6 +835,7 @@ mod tests {
         let served = ratio(total - refused, columns as f64);
         let shares = loads.iter().map(|p| ratio(p.attempted, total));
         Design {
+            reads: Vec::new(),
             key: key.into(),
             offered_per_s: OFFERED,
             writes: if total > 0.0 { 336_776 } else { 0 },

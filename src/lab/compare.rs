@@ -9,15 +9,17 @@
 //! A hash that is not public makes one layout a matter of luck: few keys collide or do not. So a DynamoDB design is
 //! measured under many seeded layouts, and every design under the same ones. Cosmos DB's placement is exact: one.
 
+use super::reads::LoadedTable;
 use super::report::{
-    Design, HeatMap, KeyLoad, Load, Pair, PartitionLoad, Report, SCHEMA, Spread, Windowing,
+    Design, HeatMap, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, SCHEMA, Spread, Windowing,
     Windows as WindowFigures,
 };
 use super::verdict::{self, Facts};
 use super::{
-    Attempts, KeyedRows, Outcome, Retries, SortRule, WriteLimits, hold, max_rate, replay_closed, replay_open,
-    replay_retrying,
+    Attempts, KeyedRows, Outcome, READS_MAX, ReadSpec, Retries, SortRule, WriteLimits, hold, max_rate,
+    replay_closed, replay_open, replay_retrying,
 };
+use crate::client::KeyDesign;
 use crate::error::{Error, Result};
 use crate::heat::{Series, Skew, Tally};
 use crate::key::{Placement, Template};
@@ -98,6 +100,8 @@ pub struct Experiment {
     pub sort_name: String,
     /// How many layouts.
     pub layouts: u32,
+    /// Reads to be costed.
+    pub reads: Vec<ReadSpec>,
     /// Whether to search for the highest rate.
     pub find_max: bool,
     /// The seed of all layouts.
@@ -188,12 +192,21 @@ impl Comparison {
         if experiment.windows.as_ref().is_some_and(|windows| windows.names.is_empty()) {
             return Err(Error::invalid("no row falls into any window"));
         }
+        if experiment.reads.len() > READS_MAX {
+            return Err(Error::invalid(format!(
+                "reads: at most {READS_MAX}, not {}",
+                experiment.reads.len()
+            )));
+        }
         let limits = WriteLimits::new(&experiment.profile, experiment.item);
         Ok(Self { experiment, designs, limits })
     }
 
     /// Runs it.
-    pub fn run(&self, progress: Progress<'_>) -> Report {
+    ///
+    /// # Errors
+    /// When a read cannot be carried out.
+    pub fn run(&self, progress: Progress<'_>) -> Result<Report> {
         let grouped: Vec<Grouped<'_>> = self.designs.iter().map(|(t, rows)| self.group(t, rows)).collect();
         let layouts = self.experiment.layouts as usize;
         let total = grouped.len() * (layouts + 1);
@@ -211,7 +224,8 @@ impl Comparison {
             tick();
             design
         });
-        self.report(&grouped, &measured, designs)
+        let designs = designs.into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(self.report(&grouped, &measured, designs))
     }
 
     fn group<'a>(&self, template: &'a Template, rows: &'a KeyedRows) -> Grouped<'a> {
@@ -333,7 +347,7 @@ impl Comparison {
     }
 
     /// Looks closely at the layout with the median result.
-    fn describe(&self, design: &Grouped<'_>, measured: &[Measured]) -> Design {
+    fn describe(&self, design: &Grouped<'_>, measured: &[Measured]) -> Result<Design> {
         let chosen = median_layout(measured);
         let result = &measured[chosen];
         let partition_of = self.place(design.rows, chosen);
@@ -412,11 +426,40 @@ impl Comparison {
             ceiling_per_s: self.ceiling(unsplittable),
             skipped_rows: design.rows.skipped(),
             skipped_examples: design.rows.skipped_examples().to_vec(),
+            reads: self.reads(design, chosen)?,
             heat,
             verdict: String::new(),
         };
         figures.verdict = verdict::sentence(&self.facts(design), &figures);
-        figures
+        Ok(figures)
+    }
+
+    /// Carries the reads out on a table with the design's rows, laid out as in the chosen layout.
+    fn reads(&self, design: &Grouped<'_>, layout: usize) -> Result<Vec<ReadCost>> {
+        if self.experiment.reads.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = design.rows;
+        let profile = self.experiment.profile.clone().with_placement(self.placement(layout));
+        let table = LoadedTable::load(
+            &profile,
+            self.experiment.item,
+            rows.keys(),
+            rows.rows(),
+            rows.sorts(),
+            rows.answers(),
+        )?;
+        let keyed = KeyDesign::new(
+            design.template.clone(),
+            self.experiment.sort_name.as_str(),
+            self.experiment.profile.service(),
+        );
+        self.experiment
+            .reads
+            .iter()
+            .enumerate()
+            .map(|(number, spec)| table.read(&keyed, number, spec))
+            .collect()
     }
 
     fn facts<'a>(&'a self, design: &Grouped<'a>) -> Facts<'a> {

@@ -39,6 +39,10 @@ pub struct KeyedRows {
     rows: Vec<u32>,
     /// The window of each write, where there are windows.
     windows: Vec<u32>,
+    /// The sort key of each write, where it is a column and reads are to be carried out.
+    sorts: Vec<String>,
+    /// A bit for each read that a row answers, where there are reads.
+    answers: Vec<u32>,
     skipped: u64,
     examples: Vec<String>,
     /// For each key whether a split cannot divide it.
@@ -58,6 +62,16 @@ impl KeyedRows {
     /// The key number of each write.
     pub fn rows(&self) -> &[u32] {
         &self.rows
+    }
+
+    /// The sort key of each write, where it is a column and there are reads.
+    pub fn sorts(&self) -> Option<&[String]> {
+        (!self.sorts.is_empty()).then_some(&self.sorts)
+    }
+
+    /// A bit for each read that a row answers; empty when there are no reads.
+    pub fn answers(&self) -> &[u32] {
+        &self.answers
     }
 
     /// Rows that have no key under this design.
@@ -101,6 +115,8 @@ impl KeyedRows {
         if !self.windows.is_empty() {
             seed.rng().shuffle(&mut self.windows);
         }
+        seed.rng().shuffle(&mut self.sorts);
+        seed.rng().shuffle(&mut self.answers);
     }
 
     /// The writes of each window in order: `by_window()[w]` for window number `w`.
@@ -143,6 +159,8 @@ impl KeyedRowsBuilder {
                 keys: Vec::new(),
                 rows: Vec::new(),
                 windows: Vec::new(),
+                sorts: Vec::new(),
+                answers: Vec::new(),
                 skipped: 0,
                 examples: Vec::new(),
                 unsplittable: Vec::new(),
@@ -155,7 +173,7 @@ impl KeyedRowsBuilder {
     }
 
     /// Takes a row whose key was rendered: `text` holds it when the rendering says so. `sort` is the value of the sort
-    /// column. Answers why the row has to be skipped, if it must; the caller then tells [`skip`](Self::skip) or gives up.
+    /// column. Answers why the row has to be skipped, if it must; the caller then tells [`skip`](Self::skip) or gives up. `answers` has a bit for each read that the row answers.
     ///
     /// # Errors
     /// When there are more rows than can be held.
@@ -165,6 +183,7 @@ impl KeyedRowsBuilder {
         text: &str,
         window: Option<u32>,
         sort: Option<&str>,
+        answers: Option<u32>,
     ) -> Result<Option<String>> {
         if self.rows.rows.len() >= ROWS_MAX {
             return Err(Error::new(ErrorKind::TooLarge, format!("a file may have at most {ROWS_MAX} rows")));
@@ -186,6 +205,10 @@ impl KeyedRowsBuilder {
         });
         self.rows.rows.push(number);
         self.rows.windows.extend(window);
+        if let Some(answers) = answers {
+            self.rows.answers.push(answers);
+            self.rows.sorts.extend(sort.map(str::to_owned));
+        }
         if self.sort == SortRule::Column {
             self.count_item(number, sort.unwrap_or_default());
         }
@@ -279,7 +302,7 @@ mod tests {
     use super::*;
 
     fn push(builder: &mut KeyedRowsBuilder, text: &str, sort: &str) -> Option<String> {
-        builder.push(Rendered::Text, text, None, Some(sort)).unwrap()
+        builder.push(Rendered::Text, text, None, Some(sort), None).unwrap()
     }
 
     #[test]
@@ -302,7 +325,7 @@ mod tests {
         for (service, refused) in [(Service::DynamoDb, true), (Service::Cosmos, false)] {
             let mut builder = KeyedRowsBuilder::new(service, SortRule::RowNumber);
             for value in values.clone() {
-                let reason = builder.push(Rendered::Value(value), "", None, None).unwrap();
+                let reason = builder.push(Rendered::Value(value), "", None, None, None).unwrap();
                 assert_eq!(reason.is_some(), refused, "{service} {reason:?}");
             }
             assert_eq!(builder.finish().map(|rows| rows.keys().len()).ok(), (!refused).then_some(3));

@@ -144,6 +144,8 @@ pub struct Design {
     pub skipped_rows: u64,
     /// Why, for the first few of them.
     pub skipped_examples: Vec<String>,
+    /// What the reads that were asked for cost under this design.
+    pub reads: Vec<ReadCost>,
     /// The heat map: offered and throttled units by time or window, and partition.
     pub heat: HeatMap,
     /// What it all means.
@@ -178,6 +180,25 @@ pub struct KeyLoad {
     pub partition: u32,
     /// Attempts on it that were throttled.
     pub throttled: u64,
+}
+
+/// What one read costs under a design, counted on the loaded data.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReadCost {
+    /// What was asked for.
+    pub filter: String,
+    /// `get`, `query`, `fan-out` or `scan`.
+    pub plan: String,
+    /// Why it takes more than one query, if it does.
+    pub why: String,
+    /// Requests, pages counted.
+    pub requests: u64,
+    /// Physical partitions that were asked.
+    pub partitions: u32,
+    /// Read units or request units.
+    pub units: f64,
+    /// Items that came back.
+    pub items: u64,
 }
 
 /// How often a design's few keys shared partitions.
