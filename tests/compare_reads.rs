@@ -1,0 +1,99 @@
+//! `compare --read` on real flights: what one flight and one day cost to read under each design.
+#![cfg(feature = "cli")]
+
+use serde_json::Value;
+use std::process::Command;
+
+const FLIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/nyc-flights-2013.csv.gz");
+
+fn compare(extra: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_hotplate"))
+        .args(["compare", FLIGHTS, "--json", "--layouts", "2", "--partitions", "10", "--rate", "9000"])
+        .args(extra)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn read<'a>(report: &'a Value, design: usize, number: usize) -> &'a Value {
+    &report["designs"][design]["reads"][number]
+}
+
+/// A hash and a random suffix differ in what one flight costs, and nowhere else.
+#[test]
+fn one_flight_is_one_request_with_a_hash_and_two_hundred_with_a_random_suffix() {
+    let report = compare(&[
+        "--key",
+        "{date}.{hash(tailnum, 1..200)}",
+        "--key",
+        "{date}.{random(1..200)}",
+        "--key",
+        "{date}",
+        "--key",
+        "{origin}",
+        "--read",
+        "date=2013-01-01",
+        "--read",
+        "date=2013-01-01,tailnum=N14228",
+    ]);
+    let [hash, random, natural, other] = [0, 1, 2, 3];
+    for design in [hash, random] {
+        let day = read(&report, design, 0);
+        assert_eq!((day["plan"].as_str(), day["requests"].as_u64()), (Some("fan-out"), Some(200)));
+        assert_eq!((day["items"].as_u64(), day["partitions"].as_u64()), (Some(842), Some(10)));
+    }
+    let one = read(&report, hash, 1);
+    assert_eq!((one["plan"].as_str(), one["requests"].as_u64()), (Some("query"), Some(1)));
+    assert_eq!((one["items"].as_u64(), one["partitions"].as_u64()), (Some(1), Some(1)));
+    let one = read(&report, random, 1);
+    assert_eq!(
+        (one["plan"].as_str(), one["requests"].as_u64(), one["items"].as_u64()),
+        (Some("fan-out"), Some(200), Some(1))
+    );
+    // 842 items of 1 KB are one page of 1 MB: ⌈842 KB ÷ 4 KB⌉ ÷ 2.
+    let day = read(&report, natural, 0);
+    assert_eq!(
+        (day["plan"].as_str(), day["requests"].as_u64(), day["units"].as_f64()),
+        (Some("query"), Some(1), Some(105.5))
+    );
+    // The whole table, 336,776 KB, by 4 KB, halved; a little more for pages that end early.
+    let scan = read(&report, other, 0);
+    let units = scan["units"].as_f64().unwrap();
+    assert_eq!((scan["plan"].as_str(), scan["items"].as_u64()), (Some("scan"), Some(842)));
+    assert!((42_097.0..42_400.0).contains(&units), "{units}");
+}
+
+#[test]
+fn with_the_sort_key_one_item_is_a_get() {
+    let report = compare(&[
+        "--key",
+        "{origin}.{hash(tailnum, 1..200)}",
+        "--sort",
+        "scheduled",
+        "--read",
+        "origin=EWR,tailnum=N14228,scheduled=2013-01-01T05:15",
+    ]);
+    let get = read(&report, 0, 0);
+    assert_eq!(
+        (get["plan"].as_str(), get["requests"].as_u64(), get["units"].as_f64()),
+        (Some("get"), Some(1), Some(0.5))
+    );
+    assert_eq!(get["items"], 1);
+}
+
+#[test]
+fn a_read_that_cannot_be_is_refused_by_name() {
+    for (read, part) in
+        [("date", "without ="), ("=x", "bad name"), ("date=1,date=2", "twice"), ("nowhere=1", "nowhere")]
+    {
+        let output = Command::new(env!("CARGO_BIN_EXE_hotplate"))
+            .args(["compare", FLIGHTS, "--key", "{date}", "--read", read])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.starts_with("error: --read") && stderr.contains(part), "{stderr}");
+        assert!(output.stdout.is_empty());
+    }
+}
