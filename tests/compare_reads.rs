@@ -16,7 +16,7 @@ fn compare(extra: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn read<'a>(report: &'a Value, design: usize, number: usize) -> &'a Value {
+fn read(report: &Value, design: usize, number: usize) -> &Value {
     &report["designs"][design]["reads"][number]
 }
 

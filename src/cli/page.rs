@@ -12,7 +12,7 @@
 //! This file does not know how a figure came about, and decides only what is drawn in a warning colour.
 
 use hotplate::error::{Error, Result};
-use hotplate::lab::report::{Design, KeyLoad, Load, Pair, PartitionLoad, Report, Spread};
+use hotplate::lab::report::{Design, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, Spread};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
@@ -125,6 +125,7 @@ struct Card<'a> {
     keys: Vec<KeyRow>,
     keys_hot: bool,
     spread: Vec<[String; 3]>,
+    reads: Vec<[String; 6]>,
     skipped: Option<String>,
     skipped_examples: Vec<String>,
 }
@@ -372,6 +373,7 @@ impl<'a> Card<'a> {
             keys: design.top_keys.iter().take(KEYS_MAX).map(KeyRow::of).collect(),
             keys_hot: design.top_keys.iter().any(|key| key.throttled > 0),
             spread: design.spread.iter().map(|spread| spread_row(spread, report.layouts)).collect(),
+            reads: design.reads.iter().map(read_row).collect(),
             skipped: (design.skipped_rows > 0).then(|| count(design.skipped_rows)),
             skipped_examples: design.skipped_examples.iter().map(|text| shown(text, KEY_CHARS)).collect(),
         }
@@ -470,6 +472,17 @@ fn spread_row(spread: &Spread, layouts: u32) -> [String; 3] {
     let served = range(spread.served_min, spread.served_max);
     let served = if served.is_empty() { rate(spread.served_min) } else { served };
     [count(spread.partitions), layouts, served]
+}
+
+fn read_row(read: &ReadCost) -> [String; 6] {
+    [
+        shown(&read.filter, 80),
+        read.plan.clone(),
+        count(read.items),
+        count(read.requests),
+        count(read.partitions),
+        decimal(read.units, 1),
+    ]
 }
 
 /// What a partition was offered on average and at its peak, in units a second.
@@ -835,7 +848,15 @@ mod tests {
         let served = ratio(total - refused, columns as f64);
         let shares = loads.iter().map(|p| ratio(p.attempted, total));
         Design {
-            reads: Vec::new(),
+            reads: vec![ReadCost {
+                filter: "date=2013-11-27".into(),
+                plan: "fan-out".into(),
+                why: "the suffix is random".into(),
+                requests: 200,
+                partitions: 10,
+                units: 164.5,
+                items: 1_014,
+            }],
             key: key.into(),
             offered_per_s: OFFERED,
             writes: if total > 0.0 { 336_776 } else { 0 },
