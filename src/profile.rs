@@ -298,6 +298,17 @@ impl Profile {
         Ok(Self { partition_throughput, ..self })
     }
 
+    /// With logical partitions that are full at another size: a small one makes full ones testable.
+    ///
+    /// # Errors
+    /// When the size is zero.
+    pub fn with_logical_max(self, logical_max: Bytes) -> Result<Self> {
+        if logical_max == Bytes::ZERO {
+            return Err(Error::invalid("a logical partition must be able to hold something"));
+        }
+        Ok(Self { logical_max: Some(logical_max), ..self })
+    }
+
     /// With other throughput for the table.
     ///
     /// # Errors

@@ -125,10 +125,22 @@ impl PartitionBudget {
         Self { partition: self.partition, ceiling, allowance }
     }
 
-    /// The write balance of the partition's own limit: its ceiling, or its share.
-    pub(crate) fn own_balance_milli(&self, now: Instant) -> i64 {
-        let own = self.ceiling.as_ref().unwrap_or_else(|| self.allowance.budget());
-        own.gauge(Capacity::Write).balance_milli(now)
+    /// This budget with no more of its own on hand than `other` has: for a merge, which must not create throughput.
+    pub(crate) fn lowered_to(self, other: &Self, now: Instant) -> Self {
+        let lower = |own: &Budget, other: &Budget| {
+            for capacity in [Capacity::Read, Capacity::Write] {
+                let (own, other) = (own.gauge(capacity), other.gauge(capacity));
+                let excess = own.balance_milli(now).saturating_sub(other.balance_milli(now));
+                own.settle(now, u64::try_from(excess).unwrap_or(0));
+            }
+        };
+        if let (Some(own), Some(other)) = (&self.ceiling, &other.ceiling) {
+            lower(own, other);
+        }
+        if let (Allowance::Share(own), Allowance::Share(other)) = (&self.allowance, &other.allowance) {
+            lower(own, other);
+        }
+        self
     }
 
     /// Admits a request, or says which limit stands in the way and for how long.
@@ -136,19 +148,23 @@ impl PartitionBudget {
     /// # Errors
     /// [`Throttled`] when a limit has no units left.
     pub fn admit(&self, capacity: Capacity, now: Instant) -> Result<Permit<'_>, Throttled> {
-        let refuse = |limit, gauge: &Gauge| Throttled {
+        let ceiling = self.ceiling.as_ref().map(|budget| budget.gauge(capacity));
+        let allowance = self.allowance.budget().gauge(capacity);
+        // One wait is enough, also when both limits are exhausted: the later time counts.
+        let refuse = |limit| Throttled {
             partition: self.partition,
             limit,
             capacity,
-            retry_after: gauge.admits_at(now).since(now),
+            retry_after: ceiling
+                .map_or(now, |gauge| gauge.admits_at(now))
+                .max(allowance.admits_at(now))
+                .since(now),
         };
-        let ceiling = self.ceiling.as_ref().map(|budget| budget.gauge(capacity));
-        if let Some(gauge) = ceiling.filter(|gauge| !gauge.admits(now)) {
-            return Err(refuse(Limit::KeyRange, gauge));
+        if ceiling.is_some_and(|gauge| !gauge.admits(now)) {
+            return Err(refuse(Limit::KeyRange));
         }
-        let allowance = self.allowance.budget().gauge(capacity);
         if !allowance.admits(now) {
-            return Err(refuse(self.allowance.limit(), allowance));
+            return Err(refuse(self.allowance.limit()));
         }
         Ok(Permit { ceiling, allowance, capacity })
     }

@@ -1,7 +1,7 @@
 //! Queries: the items of one logical partition in sort-key order.
 
 use super::continuation::{Cursor, fingerprint};
-use super::table::route;
+use super::table::{holders, route};
 use super::{Continuation, Page, Refusal, Table};
 use crate::budget::Capacity;
 use crate::charge::{Consistency, Footprint, PageKind};
@@ -125,7 +125,7 @@ impl<D: Document> Table<D> {
         let map = self.map.load();
         let token = collection.as_ref().map_or_else(|| self.token(&query.partition), |c| c.token().clone());
 
-        // The first item decides which physical partition is asked; without one, the beginning of the range does.
+        // The first item decides which physical partition is asked; without one, the end at which the search begins does.
         let first = collection.as_ref().and_then(|collection| {
             let mut range = collection.range(from.as_ref(), to.as_ref());
             let first = match query.direction {
@@ -141,9 +141,10 @@ impl<D: Document> Table<D> {
                     Direction::Ascending => &from,
                     Direction::Descending => &to,
                 };
-                match end {
-                    Bound::Included(sort) | Bound::Excluded(sort) => map.route(&token, sort),
-                    Bound::Unbounded => map.route(&token, &SortKey::none()),
+                match (end, holders(&map, &token)) {
+                    (Bound::Included(sort) | Bound::Excluded(sort), _) => map.route(&token, sort),
+                    (Bound::Unbounded, [.., last]) if query.direction == Direction::Descending => last,
+                    (Bound::Unbounded, _) => map.route(&token, &SortKey::none()),
                 }
             }
         };

@@ -162,13 +162,22 @@ impl<D: Document> Table<D> {
             Ok(admitted) => admitted,
             Err(throttled) => return Ok(Visit::Throttled(throttled.into())),
         };
+        let read_before = progress.read;
         let visit = self.read_range(scan, filter, &range, partition, progress);
+        let gave_way = matches!(visit, Visit::Retired);
+        if gave_way && progress.read == read_before {
+            // Nothing was read here, and waiting for the successors costs nothing.
+            drop(admitted);
+            return Ok(visit);
+        }
         // A continuation inside a partition has searched it before; only a new one counts.
         let searched = progress.searched + u32::from(!progress.resumed);
         let total = price(progress.evaluated, progress.read as u64, searched);
         let own = minus(&total, &progress.charge);
         admitted.settle(&own, now);
         progress.searched = searched;
+        // The successor holds the rest of what was searched here.
+        progress.resumed |= gave_way;
         progress.charge = total;
         if progress.partitions.last() != Some(&partition.id()) {
             progress.partitions.push(partition.id());

@@ -11,7 +11,7 @@ use crate::key::{ItemKey, PartitionKey, SortKey};
 use crate::partition::{Admitted, PhysicalPartition};
 use crate::profile::Profile;
 use crate::ring::{Owner, PartitionMap, Token};
-use crate::store::{Change, Collection, Directory, IndexEntry, Occupied, Retired};
+use crate::store::{Change, Collection, Directory, IndexEntry, Occupied, RangeIndex, Retired};
 use crate::units::Bytes;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -232,7 +232,7 @@ impl<D: Document> Table<D> {
             Err(Refuse::Conflict)
         } else {
             let change = decide(collection.get(sort, admitted.permit()));
-            self.check(collection, existing, change)?
+            self.check(collection.bytes(), existing, change)?
         };
         let (charge, outcome) = match verdict {
             Ok(Checked { change, after }) => {
@@ -254,10 +254,10 @@ impl<D: Document> Table<D> {
         outcome
     }
 
-    /// Whether a change may be made to a collection: the size of the item afterwards, or why not.
+    /// Whether a change may be made to a collection of `stored` bytes: the size of the item afterwards, or why not.
     pub(super) fn check(
         &self,
-        collection: &Collection<D>,
+        stored: Bytes,
         existing: Option<Bytes>,
         change: Change<D>,
     ) -> Result<Result<Checked<D>, Refuse>> {
@@ -265,7 +265,7 @@ impl<D: Document> Table<D> {
             Change::Put(item) => {
                 let size = item.size();
                 self.rules.check_item(size)?;
-                let others = collection.bytes().0.saturating_sub(existing.unwrap_or_default().0);
+                let others = stored.0.saturating_sub(existing.unwrap_or_default().0);
                 if self.rules.logical_max().is_some_and(|most| others + size.0 > most.0) {
                     return Ok(Err(Refuse::LogicalPartitionFull));
                 }
@@ -311,7 +311,7 @@ impl<D: Document> Table<D> {
                 let token = collection.token();
                 let entry = entry(token, key);
                 let partitions = holders(&map, token);
-                retired = partitions.iter().any(|partition| partition.index().remove(&entry).is_err());
+                retired = RangeIndex::remove_from_all(partitions.iter().map(|p| p.index()), &entry).is_err();
                 if retired {
                     return false;
                 }
@@ -371,7 +371,7 @@ fn entry(token: &Token, key: &PartitionKey) -> IndexEntry {
 }
 
 /// The partitions that hold any of the logical partition at `token`: one, unless a split went through it.
-fn holders<'m>(map: &'m Map, token: &Token) -> &'m [Arc<PhysicalPartition>] {
+pub(super) fn holders<'m>(map: &'m Map, token: &Token) -> &'m [Arc<PhysicalPartition>] {
     let first = map.index_of_token(token);
     let more =
         (first + 1..map.len()).take_while(|&i| map.partitions()[i].range().from().token == *token).count();

@@ -127,6 +127,7 @@ impl<D: Document> Table<D> {
         };
         let next = child(low_id, TokenRange::new(parent.range().from().clone(), Some(at.clone())), low)
             .and_then(|low| {
+                low.inherit_absent(parent);
                 let high = child(high_id, TokenRange::new(at.clone(), parent.range().to().cloned()), high)?;
                 map.split(index, at, low, high)
             });
@@ -157,12 +158,16 @@ impl<D: Document> Table<D> {
         let mut entries = first.index().retire().unwrap_or_default();
         entries.append(&mut neighbour.index().retire().unwrap_or_default());
         let id = topology.new_id();
-        let parents =
+        // Two halves of one split share their ancestors: each is named once. Numbers ascend, so the oldest comes first.
+        let ancestors: BTreeSet<PartitionId> =
             [first, neighbour].iter().flat_map(|p| p.parents().iter().copied().chain([p.id()])).collect();
+        let parents = ancestors.into_iter().collect();
         let bytes = entries.iter().map(|entry| self.bytes_within(entry, &range)).sum();
-        // The merged partition begins with the smaller balance of the two: a merge must not create throughput.
-        let budget = topology.budget(id, map.len() - 1, poorer(first.budget(), neighbour.budget(), now), now);
+        // The merged partition begins with the smaller balances of the two: a merge must not create throughput.
+        let budget =
+            topology.budget(id, map.len() - 1, first.budget(), now).lowered_to(neighbour.budget(), now);
         let merged = Arc::new(PhysicalPartition::new(id, parents, range, budget, entries, bytes));
+        [first, neighbour].iter().for_each(|parent| merged.inherit_absent(parent));
         let next = map.merge(index, merged)?;
         topology.retire(first, now);
         topology.retire(neighbour, now);
@@ -261,15 +266,17 @@ impl<D: Document> Table<D> {
         if total == 0 {
             return self.token_middle(range).ok_or_else(nothing);
         }
-        // The bound before the entry whose token begins nearest to the middle.
+        // The bound before the entry whose token begins nearest to the middle, with something stored on either side.
         let mut best: Option<(u64, RingPoint)> = None;
         let mut below = 0;
         let mut largest: Option<(u64, &IndexEntry)> = None;
+        let mut last = None;
         for (entry, size) in entries.iter().zip(&sizes) {
-            let bound = RingPoint::before(entry.0.clone());
             let distance = (total / 2).abs_diff(below);
-            if is_inside(&bound, range) && best.as_ref().is_none_or(|(least, _)| distance < *least) {
-                best = Some((distance, bound));
+            // No bound separates two keys that share a token.
+            let divides = last.replace(&entry.0) != Some(&entry.0) && (1..total).contains(&below);
+            if divides && best.as_ref().is_none_or(|(least, _)| distance < *least) {
+                best = Some((distance, RingPoint::before(entry.0.clone())));
             }
             if largest.is_none_or(|(most, _)| *size > most) {
                 largest = Some((*size, entry));
@@ -319,9 +326,4 @@ fn index_of(map: &Map, partition: PartitionId) -> Result<usize> {
 
 fn is_inside(at: &RingPoint, range: &TokenRange) -> bool {
     at > range.from() && range.to().is_none_or(|to| at < to)
-}
-
-/// Of two partitions that merge, the one with less write throughput on hand.
-fn poorer<'a>(a: &'a PartitionBudget, b: &'a PartitionBudget, now: Instant) -> &'a PartitionBudget {
-    if a.own_balance_milli(now) <= b.own_balance_milli(now) { a } else { b }
 }

@@ -20,12 +20,12 @@ use crate::charge::{Consistency, Footprint, RequestCharge};
 use crate::clock::Instant;
 use crate::document::Document;
 use crate::error::{Error, ErrorKind};
-use crate::key::ItemKey;
+use crate::key::{ItemKey, PartitionKey};
 use crate::partition::Admitted;
 use crate::profile::Service;
 use crate::store::Change;
 use crate::units::Bytes;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Items a transaction may name, in both services ("Quotas": 100 actions; "Service quotas": 100 operations).
@@ -163,6 +163,8 @@ impl<D: Document> Table<D> {
             }
         }
         let mut plan = Vec::with_capacity(keys.len());
+        // Bytes that the actions decided so far add to each logical partition: its limit holds for all of them together.
+        let mut growth: BTreeMap<&PartitionKey, i64> = BTreeMap::new();
         for (i, decide) in decides.into_iter().enumerate() {
             let (key, permit) = (&keys[i], admitted[i].permit());
             // Marked, so the collection exists and nobody else writes the item.
@@ -172,8 +174,13 @@ impl<D: Document> Table<D> {
             let existing = collection.get(&key.sort, permit);
             let size = existing.map(Document::size);
             let change = decide(existing);
-            match self.check(&collection, size, change) {
-                Ok(Ok(Checked { change, after })) => plan.push((change, size, after)),
+            let grown = growth.entry(&key.partition).or_default();
+            let stored = Bytes(collection.bytes().0.saturating_add_signed(*grown));
+            match self.check(stored, size, change) {
+                Ok(Ok(Checked { change, after })) => {
+                    *grown += after.unwrap_or_default().0 as i64 - size.unwrap_or_default().0 as i64;
+                    plan.push((change, size, after));
+                }
                 Ok(Err(refuse)) => {
                     drop(collection);
                     return Err(self.cancel(i, refuse, &keys, &attempted, admitted, now));
@@ -231,20 +238,23 @@ impl<D: Document> Table<D> {
                     .map_err(|throttled| TransactionRefusal::free(Some(i), throttled))?,
             );
         }
-        // Optimistic: read everything, then see that nothing changed meanwhile. A version never repeats.
+        // Optimistic: read everything, then see that nothing changed meanwhile. A version never repeats, and a key that
+        // came and went between two looks has been dropped once more.
         let mut seen = Vec::with_capacity(keys.len());
         for (key, admitted) in keys.iter().zip(&admitted) {
+            let drops = self.directory.drops(&key.partition);
             let collection = self.directory.get(&key.partition);
             let item = collection.as_ref().and_then(|c| c.get(&key.sort, admitted.permit()).cloned());
-            seen.push((item, collection.map(|c| (c.version(), c.is_marked(&key.sort)))));
+            seen.push((item, collection.map(|c| (c.version(), c.is_marked(&key.sort))), drops));
         }
-        let torn = keys.iter().zip(&seen).position(|(key, (_, before))| {
+        let torn = keys.iter().zip(&seen).position(|(key, (_, before, drops))| {
             let after = self.directory.get(&key.partition).map(|c| (c.version(), c.is_marked(&key.sort)));
-            *before != after || after.is_some_and(|(_, marked)| marked)
+            let reappeared = after.is_none() && self.directory.drops(&key.partition) != *drops;
+            *before != after || after.is_some_and(|(_, marked)| marked) || reappeared
         });
         let mut total = RequestCharge::ZERO;
         let mut answers = Vec::with_capacity(keys.len());
-        for ((key, admitted), (item, _)) in keys.iter().zip(admitted).zip(seen) {
+        for ((key, admitted), (item, ..)) in keys.iter().zip(admitted).zip(seen) {
             let size = item.as_ref().map(Document::size);
             let footprint = Footprint::PointRead { size, consistency: Consistency::Strong };
             let charge = self.rules.tariff().transactional(&footprint);

@@ -107,6 +107,15 @@ impl PhysicalPartition {
         &self.body.absent
     }
 
+    /// Takes over what a parent has counted of keys without items. A table's report adds all partitions up, so it does
+    /// not matter which child does.
+    pub(crate) fn inherit_absent(&self, parent: &Self) {
+        let parent = parent.absent().lock();
+        let mut own = self.absent().lock();
+        own.units.merge(&parent.units);
+        own.throttles.merge(&parent.throttles);
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.body.bytes.load(Ordering::Relaxed)
     }

@@ -22,6 +22,9 @@ const SHARDS: usize = 16;
 /// Versions that one collection may use up before the next one begins.
 const VERSIONS_PER_COLLECTION: u64 = 1 << 32;
 
+/// Counters of dropped collections. Keys that share one may cause each other a needless conflict, never a torn read.
+const DROP_COUNTERS: usize = 32;
+
 /// A collection that is locked for writing.
 pub(crate) type Occupied<'a, D> = RefMut<'a, KeyBytes, Box<Collection<D>>>;
 
@@ -30,6 +33,9 @@ pub(crate) struct Directory<D> {
     collections: Shards<D>,
     /// Collections ever created, so that a version never repeats.
     created: AtomicU64,
+    /// Collections ever dropped, by a hash of their keys: how a transactional read notices that a key it found absent was
+    /// not absent all the time.
+    dropped: [AtomicU64; DROP_COUNTERS],
 }
 
 impl<D: Document> Directory<D> {
@@ -41,6 +47,7 @@ impl<D: Document> Directory<D> {
                 SHARDS,
             ),
             created: AtomicU64::new(1),
+            dropped: [const { AtomicU64::new(0) }; DROP_COUNTERS],
         }
     }
 
@@ -81,7 +88,23 @@ impl<D: Document> Directory<D> {
 
     /// Drops the collection of `key` if `forget`, which runs under the lock, agrees.
     pub(crate) fn remove_if(&self, key: &PartitionKey, forget: impl FnOnce(&Collection<D>) -> bool) {
-        self.collections.remove_if(key.as_bytes(), |_, collection| forget(collection));
+        self.collections.remove_if(key.as_bytes(), |_, collection| {
+            let forgotten = forget(collection);
+            if forgotten {
+                // Before anybody can find the key absent: the lock is held.
+                self.dropped(key).fetch_add(1, Ordering::Relaxed);
+            }
+            forgotten
+        });
+    }
+
+    /// Grows whenever a collection of this key is dropped. Read it before finding the key absent, and again after.
+    pub(crate) fn drops(&self, key: &PartitionKey) -> u64 {
+        self.dropped(key).load(Ordering::Acquire)
+    }
+
+    fn dropped(&self, key: &PartitionKey) -> &AtomicU64 {
+        &self.dropped[self.collections.hash_usize(&key.as_bytes()) % DROP_COUNTERS]
     }
 
     /// Visits every collection, in no order: callers must not let the order out.

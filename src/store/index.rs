@@ -30,8 +30,17 @@ impl RangeIndex {
         Ok(())
     }
 
-    pub(crate) fn remove(&self, entry: &IndexEntry) -> Result<(), Retired> {
-        self.0.lock().as_mut().ok_or(Retired)?.remove(entry);
+    /// Removes an entry from several indexes, or from none when one of them is retired: a collection that lives on must
+    /// not be missing anywhere. Callers name the indexes in ring order, so that no two wait for each other.
+    pub(crate) fn remove_from_all<'i>(
+        indexes: impl Iterator<Item = &'i Self>,
+        entry: &IndexEntry,
+    ) -> Result<(), Retired> {
+        let mut guards: Vec<_> = indexes.map(|index| index.0.lock()).collect();
+        let all: Option<Vec<_>> = guards.iter_mut().map(|guard| guard.as_mut()).collect();
+        for entries in all.ok_or(Retired)? {
+            entries.remove(entry);
+        }
         Ok(())
     }
 
