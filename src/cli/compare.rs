@@ -48,19 +48,19 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "dynamodb")]
     profile: String,
     /// Write units a second that the DynamoDB table is provisioned with [default: 10000].
-    #[arg(long, value_name = "UNITS")]
+    #[arg(long, allow_hyphen_values = true, value_name = "UNITS")]
     wcu: Option<u64>,
     /// Read units a second that the DynamoDB table is provisioned with.
-    #[arg(long, value_name = "UNITS")]
+    #[arg(long, allow_hyphen_values = true, value_name = "UNITS")]
     rcu: Option<u64>,
     /// Request units a second of the Cosmos DB container [default: 10000].
-    #[arg(long, value_name = "UNITS")]
+    #[arg(long, allow_hyphen_values = true, value_name = "UNITS")]
     ru: Option<u64>,
     /// Physical partitions at the beginning [default: what the service would create].
-    #[arg(long, value_name = "N")]
+    #[arg(long, allow_hyphen_values = true, value_name = "N")]
     partitions: Option<u32>,
     /// Size of each item, keys included.
-    #[arg(long, default_value = "1KB", value_name = "SIZE")]
+    #[arg(long, allow_hyphen_values = true, default_value = "1KB", value_name = "SIZE")]
     item_size: String,
     /// The column that is the sort key (or id) [default: the row number].
     #[arg(long, value_name = "COLUMN")]
@@ -69,28 +69,28 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Order::File)]
     order: Order,
     /// Writes offered each second [default: what the table pays for].
-    #[arg(long, value_name = "N", conflicts_with = "workers")]
+    #[arg(long, allow_hyphen_values = true, value_name = "N", conflicts_with = "workers")]
     rate: Option<u64>,
     /// So many workers, each beginning a write when its last is answered, instead of a rate.
-    #[arg(long, value_name = "N")]
+    #[arg(long, allow_hyphen_values = true, value_name = "N")]
     workers: Option<u32>,
     /// How often a refused write comes back, each time when the refusal says.
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, allow_hyphen_values = true, default_value_t = 0, value_name = "N")]
     retries: u32,
     /// How long an answer takes.
-    #[arg(long, default_value = "5ms", value_name = "TIME")]
+    #[arg(long, allow_hyphen_values = true, default_value = "5ms", value_name = "TIME")]
     service_time: String,
     /// Hold the key mix of each value of this column at the rate, instead of replaying the file once.
-    #[arg(long, value_name = "COLUMN", conflicts_with = "time")]
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["time", "every"])]
     window: Option<String>,
     /// Like --window, for a column of times, divided by --every.
     #[arg(long, value_name = "COLUMN", requires = "every")]
     time: Option<String>,
     /// The length of a window: 1d, 6h, 15m.
-    #[arg(long, value_name = "PERIOD", requires = "time")]
+    #[arg(long, allow_hyphen_values = true, value_name = "PERIOD", requires = "time")]
     every: Option<String>,
     /// Seeded layouts to measure under [default: 50 for DynamoDB, whose hash is not public; 1 for Cosmos DB].
-    #[arg(long, value_name = "N")]
+    #[arg(long, allow_hyphen_values = true, value_name = "N")]
     layouts: Option<u32>,
     /// What a read costs under each design: equal properties, like 'date=2013-11-27,tailnum=N14228'; give several.
     #[arg(long = "read", value_name = "FILTER")]
@@ -102,7 +102,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     strict: bool,
     /// The seed of everything random.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, allow_hyphen_values = true, default_value_t = 0)]
     seed: u64,
     /// Print one JSON object instead of the table.
     #[arg(long)]
@@ -135,6 +135,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Service::Cosmos => 1,
     });
     let reads = reads(&arguments.reads)?;
+    if arguments.html.as_deref().is_some_and(|html| output::is_same_file(html, &arguments.file)) {
+        return Err(Error::invalid("--html: this is the data file, which would be lost"));
+    }
     let html = arguments.html.as_deref().map(PendingFile::create).transpose()?;
 
     let seed = Seed(arguments.seed);
@@ -409,6 +412,7 @@ impl Loader<'_> {
         let mut names: Vec<String> = Vec::new();
         let mut numbers: HashMap<String, u32> = HashMap::new();
         let bar = progress_bar("reading {bar:40} {percent} %", source.progress().1.unwrap_or(0));
+        let mut properties = String::new();
         let mut text = String::new();
         let mut number = 0_u64;
         loop {
@@ -457,6 +461,9 @@ impl Loader<'_> {
                 let bits = self.reads.iter().zip(&read_bindings).map(answered);
                 bits.enumerate().fold(0, |word, (i, answered)| word | u32::from(answered) << i)
             });
+            if number == 0 {
+                properties = row.properties();
+            }
             orders.look(&row);
             for ((template, binding), builder) in self.templates.iter().zip(&bindings).zip(&mut builders) {
                 let refused = match template.render(&row.bound(binding), self.seed, number, &mut text) {
@@ -477,7 +484,9 @@ impl Loader<'_> {
             .templates
             .iter()
             .zip(builders)
-            .map(|(template, builder)| builder.finish().map_err(|error| error.within(template)))
+            .map(|(template, builder)| {
+                builder.finish().map_err(|error| Error::invalid(format!("{template}: {error}{properties}")))
+            })
             .collect::<Result<Vec<_>>>()?;
         if self.arguments.order == Order::Shuffled {
             designs.iter_mut().for_each(|design| design.shuffle(self.seed.stream("order")));
@@ -658,7 +667,8 @@ fn heading(out: &mut String, report: &Report) {
         Bytes(report.item_bytes),
     );
     let layouts = match report.layouts {
-        1 => "one layout, as placement is exact".into(),
+        1 if report.profile == "cosmos" => "one layout, as placement is exact".into(),
+        1 => "one seeded layout of many: another may do better or worse".into(),
         n => format!("{n} layouts: figures of the one with the median result, 5–95% of them in brackets"),
     };
     let how = match &report.windowing {

@@ -323,6 +323,18 @@ impl<'a> Row<'a> {
         self.place
     }
 
+    /// The names of a JSON row's properties, for an error about a missing one; empty for cells, whose header is
+    /// checked by [`Source::bind`].
+    pub(crate) fn properties(&self) -> String {
+        match self.content {
+            Content::Json(Value::Object(object)) => {
+                let names: Vec<_> = object.keys().take(LISTED_MAX).map(String::as_str).collect();
+                format!("; {} has {}", self.place, names.join(", "))
+            }
+            _ => String::new(),
+        }
+    }
+
     /// The row as a template reads it, when `binding` was made from the template's fields.
     pub(crate) fn bound<'b>(&'b self, binding: &'b Binding) -> impl Properties + 'b {
         Bound { row: self, binding }

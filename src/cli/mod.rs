@@ -16,6 +16,7 @@ mod window;
 
 use clap::{Parser, Subcommand};
 use hotplate::error::Result;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// Exit code for wrong input. 1 is kept for thresholds and assertions.
@@ -44,7 +45,8 @@ pub(crate) fn main() -> ExitCode {
     match run(&arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            // `eprintln` would panic where nobody reads stderr; the exit code still tells.
+            let _ = writeln!(std::io::stderr(), "error: {}", table::clean_lines(&error.to_string()));
             ExitCode::from(EXIT_INPUT)
         }
     }

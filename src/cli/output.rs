@@ -16,6 +16,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Whether two paths lead to one file that is there.
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
 /// A file to be. It is opened beside its final place before the work begins, so that a place that cannot be written
 /// is found out at once, and renamed when it is whole. Dropped unfinished, it leaves nothing behind.
 #[derive(Debug)]
@@ -31,8 +36,11 @@ impl PendingFile {
         let fail = |why: &dyn std::fmt::Display| {
             Error::new(ErrorKind::Io, format!("{} cannot be written: {why}", path.display()))
         };
-        if path.is_dir() {
-            return Err(fail(&"it is a directory"));
+        match std::fs::metadata(path) {
+            Ok(there) if there.is_dir() => return Err(fail(&"it is a directory")),
+            // A device or pipe would be replaced, not written to.
+            Ok(there) if !there.is_file() => return Err(fail(&"it is not a regular file")),
+            _ => {}
         }
         let Some(name) = path.file_name() else { return Err(fail(&"it names no file")) };
         let mut hidden = std::ffi::OsString::from(".");

@@ -4,7 +4,7 @@ use super::output;
 use super::table::{Align, Table};
 use clap::Args;
 use hotplate::error::{Error, Result};
-use hotplate::key::{EffectivePartitionKey, EpkVersion, KeyValue, PartitionKey, Placement};
+use hotplate::key::{EffectivePartitionKey, EpkVersion, KeyValue, PartitionKey, Placement, even_bounds};
 use hotplate::ring::{PartitionMap, Token};
 use hotplate::rng::Seed;
 use serde::Serialize;
@@ -19,14 +19,14 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "cosmos")]
     profile: String,
     /// Physical partitions, evenly divided.
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, allow_hyphen_values = true, default_value_t = 1, value_name = "N")]
     partitions: u32,
-    /// Cosmos DB hash version: 2 (large partition keys; new containers) or 1.
-    #[arg(long, default_value_t = 2, value_name = "VERSION")]
-    hash: u32,
-    /// The seed of a DynamoDB layout.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// Cosmos DB hash version: 2 (large partition keys; new containers) or 1 [default: 2].
+    #[arg(long, allow_hyphen_values = true, value_name = "VERSION")]
+    hash: Option<u32>,
+    /// The seed of a DynamoDB layout [default: 0].
+    #[arg(long, allow_hyphen_values = true)]
+    seed: Option<u64>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -42,14 +42,24 @@ struct Place {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let placement = match (arguments.profile.as_str(), arguments.hash) {
-        ("cosmos", 1) => Placement::Cosmos { version: EpkVersion::V1 },
-        ("cosmos", 2) => Placement::Cosmos { version: EpkVersion::V2 },
-        ("cosmos", other) => return Err(Error::invalid(format!("--hash is 1 or 2, not {other}"))),
-        ("dynamodb" | "dynamodb-on-demand", _) => {
-            Placement::Seeded { layout: Seed(arguments.seed).stream("layout").at(0) as u32 }
+    let placement = match (arguments.profile.as_str(), arguments.hash, arguments.seed) {
+        ("cosmos", _, Some(_)) => {
+            return Err(Error::invalid("--seed does not go with --profile cosmos, whose placement is exact"));
         }
-        (other, _) => {
+        ("cosmos", Some(1), None) => Placement::Cosmos { version: EpkVersion::V1 },
+        ("cosmos", Some(2) | None, None) => Placement::Cosmos { version: EpkVersion::V2 },
+        ("cosmos", Some(other), None) => {
+            return Err(Error::invalid(format!("--hash is 1 or 2, not {other}")));
+        }
+        ("dynamodb" | "dynamodb-on-demand", Some(_), _) => {
+            return Err(Error::invalid(
+                "--hash goes with --profile cosmos only: DynamoDB's hash is not public",
+            ));
+        }
+        ("dynamodb" | "dynamodb-on-demand", None, seed) => {
+            Placement::Seeded { layout: Seed(seed.unwrap_or(0)).stream("layout").at(0) as u32 }
+        }
+        (other, ..) => {
             return Err(Error::invalid(format!(
                 "unknown profile {other:?}: dynamodb, dynamodb-on-demand or cosmos"
             )));
@@ -63,11 +73,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         )));
     }
     let map = PartitionMap::new(placement.even_bounds(arguments.partitions), |i, _| i)?;
+    // Bounds as Cosmos DB writes them: the start of the ring is empty, V1 has no trailing zeros.
+    let bounds: Vec<String> = match placement {
+        Placement::Cosmos { version } => {
+            even_bounds(arguments.partitions, version).iter().map(ToString::to_string).collect()
+        }
+        Placement::Seeded { .. } => {
+            placement.even_bounds(arguments.partitions).iter().map(ToString::to_string).collect()
+        }
+    };
     let places = arguments
         .keys
         .iter()
         .map(|text| {
-            let key = parse_key(text).map_err(|error| error.within(format!("key {text:?}")))?;
+            let key = parse_key(text)
+                .and_then(|key| accepted(key, placement))
+                .map_err(|error| error.within(format!("key {text:?}")))?;
             // Cosmos DB spells a key's hash in its own way, V1 with trailing zeros; print it as the service does.
             let (token, spelled) = match placement {
                 Placement::Cosmos { version } => {
@@ -81,13 +102,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 }
             };
             let partition = map.index_of_token(&token);
-            let range = map.range(partition);
             Ok(Place {
                 key: text.clone(),
                 token: spelled,
                 partition,
-                from: bound(&range.from().token),
-                to: range.to().map_or_else(|| "FF".into(), |to| bound(&to.token)),
+                from: partition.checked_sub(1).map(|below| bounds[below].clone()).unwrap_or_default(),
+                to: bounds.get(partition).cloned().unwrap_or_else(|| "FF".into()),
             })
         })
         .collect::<Result<Vec<_>>>()?;
@@ -107,15 +127,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             place.key,
             place.token,
             place.partition.to_string(),
-            format!("{}..{}", place.from, place.to),
+            format!("{}..{}", if place.from.is_empty() { "\"\"" } else { &place.from }, place.to),
         ]);
     }
     output::print(&table.to_string())
 }
 
-/// A bound as Cosmos DB writes it: the start of the ring is empty.
-fn bound(token: &Token) -> String {
-    if *token == Token::START { "\"\"".into() } else { token.to_string() }
+/// The key, unless its service has no such keys.
+fn accepted(key: PartitionKey, placement: Placement) -> Result<PartitionKey> {
+    let refusal = match (placement, key.values().as_slice()) {
+        (Placement::Cosmos { version: EpkVersion::V1 }, [_, _, ..]) => {
+            "hierarchical keys are hashed by version 2 only"
+        }
+        (Placement::Cosmos { .. }, _) => return Ok(key),
+        (Placement::Seeded { .. }, [_, _, ..]) => "DynamoDB has no hierarchical keys",
+        (Placement::Seeded { .. }, [KeyValue::Undefined | KeyValue::Null | KeyValue::Bool(_)]) => {
+            "a DynamoDB key is a string, a number or binary"
+        }
+        (Placement::Seeded { .. }, _) if key.is_empty_value() => "DynamoDB refuses empty key values",
+        (Placement::Seeded { .. }, _) => return Ok(key),
+    };
+    Err(Error::invalid(refusal))
 }
 
 fn parse_key(text: &str) -> Result<PartitionKey> {

@@ -8,6 +8,9 @@ use std::time::Duration;
 /// The largest size that is read at all: far above what either service stores in an item.
 const SIZE_MAX: u64 = KB * KB * KB;
 
+/// The shortest service time. *Assumed*: no network is faster, and without any, workers would write everything at once.
+const SERVICE_TIME_MIN: Duration = Duration::from_micros(10);
+
 /// The longest service time: a minute.
 const SERVICE_TIME_MAX: Duration = Duration::from_secs(60);
 
@@ -36,8 +39,8 @@ pub(crate) fn service_time(text: &str) -> Result<Duration> {
     let wrong = || Error::invalid(format!("{text:?} is not a time: write it like 5ms, 250us or 0.5s"));
     let duration: SignedDuration = text.parse().map_err(|_| wrong())?;
     let duration = Duration::try_from(duration).map_err(|_| wrong())?;
-    if duration > SERVICE_TIME_MAX {
-        return Err(Error::invalid(format!("a service time of {text} is beyond the longest, 60s")));
+    if !(SERVICE_TIME_MIN..=SERVICE_TIME_MAX).contains(&duration) {
+        return Err(Error::invalid(format!("a service time of {text} cannot be: give 10us to 60s")));
     }
     Ok(duration)
 }
@@ -58,7 +61,7 @@ mod tests {
         }
         assert_eq!(service_time("5ms").unwrap(), Duration::from_millis(5));
         assert_eq!(service_time("0.5s").unwrap(), Duration::from_millis(500));
-        for text in ["", "5", "-5ms", "1h", "soon"] {
+        for text in ["", "5", "-5ms", "0ms", "9us", "61s", "1h", "soon"] {
             assert!(service_time(text).is_err(), "{text}");
         }
     }

@@ -38,6 +38,11 @@ pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
+/// The same for text whose line breaks are meant.
+pub(crate) fn clean_lines(text: &str) -> String {
+    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
+}
+
 /// The beginning of a text, with an ellipsis when it was cut.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::heat::{Series, Skew, Tally};
 use crate::key::{Placement, Template};
 use crate::profile::{PARTITIONS_MAX, Profile, Service};
-use crate::ring::PartitionMap;
+use crate::ring::{PartitionMap, RingPoint};
 use crate::rng::Seed;
 use crate::units::{Bytes, MILLI};
 use std::sync::Mutex;
@@ -711,7 +711,8 @@ fn partition_load(index: usize, tally: &Tally, map: &PartitionMap<()>) -> Partit
     let units = |milli: u64| milli as f64 / MILLI as f64;
     PartitionLoad {
         id: index as u32,
-        from: range.from().to_string(),
+        // As Cosmos DB writes it: the ring begins at the empty text and ends at FF.
+        from: if *range.from() == RingPoint::START { String::new() } else { range.from().to_string() },
         to: range.to().map_or_else(|| "FF".into(), ToString::to_string),
         attempted: units(tally.attempted_milli()),
         served: units(tally.consumed_milli),

@@ -173,7 +173,8 @@ impl KeyedRowsBuilder {
     }
 
     /// Takes a row whose key was rendered: `text` holds it when the rendering says so. `sort` is the value of the sort
-    /// column. Answers why the row has to be skipped, if it must; the caller then tells [`skip`](Self::skip) or gives up. `answers` has a bit for each read that the row answers.
+    /// column; `answers` has a bit for each read that the row answers. Says why the row has to be skipped, if it must;
+    /// the caller then tells [`skip`](Self::skip) or gives up.
     ///
     /// # Errors
     /// When there are more rows than can be held.
@@ -271,6 +272,13 @@ impl KeyedRowsBuilder {
             return Err(Error::invalid(format!(
                 "not one of {} rows has a key under this design{why}",
                 self.rows.skipped
+            )));
+        }
+        // Cosmos DB takes items without the key property, but a file of nothing else is a slip in the template.
+        if self.rows.keys == [PartitionKey::single(KeyValue::Undefined)] {
+            return Err(Error::invalid(format!(
+                "not one of {} rows has a key under this design; the first: its key property is absent",
+                self.rows.rows.len()
             )));
         }
         self.rows.unsplittable = match (self.service, self.sort) {

@@ -157,9 +157,9 @@ pub struct Design {
 pub struct PartitionLoad {
     /// Its number.
     pub id: u32,
-    /// Where its range begins, in hex.
+    /// Where its range begins, in hex; empty at the start of the ring.
     pub from: String,
-    /// Where its range ends, exclusive.
+    /// Where its range ends, exclusive; `FF` at the end of the ring.
     pub to: String,
     /// Units offered, refused ones included.
     pub attempted: f64,

@@ -10,6 +10,7 @@ use crate::budget::Rate;
 use crate::key::{Part, Template};
 use crate::profile::{Profile, Service};
 use crate::rng::Seed;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -36,6 +37,9 @@ const QUIET_SHARE: f64 = 0.001;
 
 /// A window is one key when the key takes this share of it.
 const ONE_KEY_SHARE: f64 = 0.95;
+
+/// Characters of a key or a window's name in a sentence; a key may have 2,048.
+const NAME_CHARS: usize = 96;
 
 /// A calculated suffix is skewed when its hottest value has this many times its even share.
 const SKEWED_SUFFIX: f64 = 3.0;
@@ -110,7 +114,7 @@ fn hot_key_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
                 text,
                 "Moving hot key: all writes of one {by} go to one key, {} for instance, so to one partition, which serves \
                  {limit} writes/s at the most",
-                design.hottest_key
+                named(&design.hottest_key)
             );
         }
         by => {
@@ -118,7 +122,7 @@ fn hot_key_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
             let _ = write!(
                 text,
                 "Hot key: {} takes {} {of}, and one partition serves {limit} writes/s at the most",
-                design.hottest_key,
+                named(&design.hottest_key),
                 percent(design.hottest_key_share)
             );
         }
@@ -190,9 +194,9 @@ fn window_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
     let _ = write!(
         text,
         " Worst window: {}, {}/s served, where {} takes {}",
-        windows.worst_name,
+        named(&windows.worst_name),
         whole(windows.worst),
-        windows.worst_key,
+        named(&windows.worst_key),
         percent(windows.worst_key_share)
     );
     if let Some((suffix, field)) = suffix_of_nothing(facts.template)
@@ -237,7 +241,7 @@ fn suffix_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
              soon divisible by {}; hash(…) or a prime number of suffixes spreads them (hottest key: {}).",
             percent(share),
             range.width(),
-            design.hottest_key
+            named(&design.hottest_key)
         );
     }
 }
@@ -359,6 +363,14 @@ pub fn percent(share: f64) -> String {
         "under 0.1%".into()
     } else {
         format!("{percent:.1}%")
+    }
+}
+
+/// A name as far as a sentence has room for it.
+fn named(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+        None => name.into(),
     }
 }
 
