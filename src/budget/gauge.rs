@@ -34,11 +34,13 @@ impl Gauge {
     }
 
     /// Whether a request may pass.
+    #[inline]
     pub fn admits(&self, now: Instant) -> bool {
         self.meter.admits(self.load(), now)
     }
 
     /// Takes `charge_milli` off the balance.
+    #[inline]
     pub fn settle(&self, now: Instant, charge_milli: u64) {
         // The closure never returns `None`, so the update cannot fail.
         let _ = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {

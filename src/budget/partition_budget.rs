@@ -40,6 +40,7 @@ impl Budget {
     }
 
     /// The gauge that an operation of this capacity draws on.
+    #[inline]
     pub fn gauge(&self, capacity: Capacity) -> &Gauge {
         match (self, capacity) {
             (Self::ReadWrite { read, .. }, Capacity::Read) => read,
@@ -71,6 +72,7 @@ pub enum Allowance {
 
 impl Allowance {
     /// The budget behind it.
+    #[inline]
     pub fn budget(&self) -> &Budget {
         match self {
             Self::Pooled(budget) | Self::Share(budget) => budget,
@@ -147,6 +149,7 @@ impl PartitionBudget {
     ///
     /// # Errors
     /// [`Throttled`] when a limit has no units left.
+    #[inline]
     pub fn admit(&self, capacity: Capacity, now: Instant) -> Result<Permit<'_>, Throttled> {
         let ceiling = self.ceiling.as_ref().map(|budget| budget.gauge(capacity));
         let allowance = self.allowance.budget().gauge(capacity);
@@ -187,6 +190,7 @@ impl Permit<'_> {
     }
 
     /// Pays `charge_milli` milli-units to every limit that was passed.
+    #[inline]
     pub fn settle(self, now: Instant, charge_milli: u64) {
         if let Some(gauge) = self.ceiling {
             gauge.settle(now, charge_milli);

@@ -188,7 +188,7 @@ impl<D: Document> Table<D> {
         let expected = || self.charge(&Footprint::Write { before: None, after: attempted });
         let existing = self.directory.get_mut(&key.partition);
         // Read after the collection is locked, so the map is no older than what the lock protects.
-        let map = self.map.load_full();
+        let map = self.map.load();
         let (partition, outcome, vacant) = match existing {
             Some(mut collection) => {
                 let partition = route(&map, &collection, &key.sort);
@@ -250,7 +250,7 @@ impl<D: Document> Table<D> {
                 (charge, Err(refuse.with_charge(charge)))
             }
         };
-        collection.heat.add_units(admitted.settle(&charge, now));
+        collection.heat.add_units_alone(admitted.settle(&charge, now));
         outcome
     }
 
@@ -286,7 +286,7 @@ impl<D: Document> Table<D> {
     /// any of it.
     pub(super) fn create(&self, key: &PartitionKey, token: &Token) -> Occupied<'_, D> {
         loop {
-            let map = self.map.load_full();
+            let map = self.map.load();
             let announce =
                 || holders(&map, token).iter().try_for_each(|p| p.index().insert(entry(token, key)));
             match self.directory.get_or_create(key, token, announce) {

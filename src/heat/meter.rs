@@ -1,12 +1,13 @@
 //! The heat of one partition, counted while requests of many threads pass through it.
 //!
-//! A request costs two relaxed additions to the counters of the current second. The first request of a later second
-//! moves them, under a lock, into a [`Series`]; one that comes with an earlier time goes there directly.
+//! A request costs one relaxed addition to a counter of the current second: its charge and the request itself are two
+//! parts of one word. The first request of a later second moves the counters, under a lock, into a [`Series`]; one that
+//! comes with an earlier time, or with a charge too large for the word, goes there directly.
 //!
 //! What races may and may not do:
 //! - Nothing is lost or counted twice: an addition lands before or after the swap that empties its counter.
-//! - A request that overlaps the change of the second may be counted in the next one, or its units in one and its
-//!   count in the other. On one thread, as in virtual time, every figure is exact.
+//! - A request that overlaps the change of the second may be counted in the next one. Its charge and its count are
+//!   never separated. On one thread, as in virtual time, every figure is exact.
 
 use super::series::{Series, Tally};
 use crate::clock::Instant;
@@ -31,21 +32,44 @@ pub struct PartitionHeat {
 #[derive(Debug, Default)]
 struct Current {
     second: AtomicU64,
-    consumed_milli: AtomicU64,
-    throttled_milli: AtomicU64,
-    served: AtomicU64,
-    throttles: AtomicU64,
+    served: Packed,
+    throttled: Packed,
+}
+
+/// Milli-units in the lower bits of one word, and how many requests they belong to in the upper ones.
+#[derive(Debug, Default)]
+struct Packed(AtomicU64);
+
+/// Bits of a [`Packed`] word that hold milli-units.
+const UNITS_BITS: u32 = 40;
+const UNITS_MASK: u64 = (1 << UNITS_BITS) - 1;
+
+/// The largest charge that is added to a [`Packed`] word: four million units. Anything larger goes to the series.
+const UNITS_MAX: u64 = (1 << 32) - 1;
+
+/// A word with any of these bits set is emptied: each part is half full. What other threads add until that is done
+/// has room: 2⁷ of the largest charges, 2²³ requests.
+const HALF_FULL: u64 = 1 << 63 | 1 << (UNITS_BITS - 1);
+
+impl Packed {
+    /// Adds one request; true when the word wants to be emptied.
+    #[inline]
+    fn add(&self, units_milli: u64) -> bool {
+        self.0.fetch_add(1 << UNITS_BITS | units_milli, Relaxed) & HALF_FULL != 0
+    }
+
+    /// Milli-units and requests of a word.
+    fn unpack(word: u64) -> (u64, u64) {
+        (word & UNITS_MASK, word >> UNITS_BITS)
+    }
 }
 
 impl Current {
     /// The counters as `read` gets them: loaded, or swapped for zero.
     fn tally(&self, read: impl Fn(&AtomicU64) -> u64) -> Tally {
-        Tally {
-            consumed_milli: read(&self.consumed_milli),
-            throttled_milli: read(&self.throttled_milli),
-            served: read(&self.served),
-            throttles: read(&self.throttles),
-        }
+        let (consumed_milli, served) = Packed::unpack(read(&self.served.0));
+        let (throttled_milli, throttles) = Packed::unpack(read(&self.throttled.0));
+        Tally { consumed_milli, throttled_milli, served, throttles }
     }
 }
 
@@ -56,22 +80,22 @@ impl PartitionHeat {
     }
 
     /// Counts a served request by its charge.
+    #[inline]
     pub fn record_served(&self, now: Instant, units_milli: u64) {
-        if self.enter(now) {
-            self.current.consumed_milli.fetch_add(units_milli, Relaxed);
-            self.current.served.fetch_add(1, Relaxed);
-        } else {
+        if !self.enter(now, units_milli) {
             self.past.lock().record(now, Tally::of_served(units_milli));
+        } else if self.current.served.add(units_milli) {
+            self.empty();
         }
     }
 
     /// Counts a throttled request by the charge it would have cost.
+    #[inline]
     pub fn record_throttled(&self, now: Instant, units_milli: u64) {
-        if self.enter(now) {
-            self.current.throttled_milli.fetch_add(units_milli, Relaxed);
-            self.current.throttles.fetch_add(1, Relaxed);
-        } else {
+        if !self.enter(now, units_milli) {
             self.past.lock().record(now, Tally::of_throttled(units_milli));
+        } else if self.current.throttled.add(units_milli) {
+            self.empty();
         }
     }
 
@@ -85,14 +109,17 @@ impl PartitionHeat {
         series
     }
 
-    /// Makes the second of `now` the current one if it is later; false if it is over.
-    fn enter(&self, now: Instant) -> bool {
+    /// Makes the second of `now` the current one if it is later; false if it is over, or the charge is too large for
+    /// a counter.
+    #[inline]
+    fn enter(&self, now: Instant, units_milli: u64) -> bool {
+        let fits = units_milli <= UNITS_MAX;
         match now.second().cmp(&self.current.second.load(Relaxed)) {
-            Equal => true,
+            Equal => fits,
             Less => false,
             Greater => {
                 self.roll(now.second());
-                true
+                fits
             }
         }
     }
@@ -100,12 +127,22 @@ impl PartitionHeat {
     #[cold]
     fn roll(&self, second: u64) {
         let mut past = self.past.lock();
-        let ended = self.current.second.load(Relaxed);
         // Another thread may have been here first.
-        if ended < second {
-            past.record(Instant::from_secs(ended), self.current.tally(|counter| counter.swap(0, Relaxed)));
+        if self.current.second.load(Relaxed) < second {
+            self.move_into(&mut past);
             self.current.second.store(second, Relaxed);
         }
+    }
+
+    /// Makes room in the counters before one of them overflows; the second goes on.
+    #[cold]
+    fn empty(&self) {
+        self.move_into(&mut self.past.lock());
+    }
+
+    fn move_into(&self, past: &mut Series) {
+        let second = self.current.second.load(Relaxed);
+        past.record(Instant::from_secs(second), self.current.tally(|counter| counter.swap(0, Relaxed)));
     }
 }
 
@@ -165,6 +202,23 @@ mod tests {
         });
         let of = |i| if i % 3 == 0 { Tally::of_throttled(i) } else { Tally::of_served(i) };
         assert_eq!(heat.snapshot().totals(), (0..REQUESTS).map(of).sum());
+    }
+
+    #[test]
+    fn a_second_without_end_overflows_no_counter() {
+        let heat = PartitionHeat::default();
+        let requests = 3 << (64 - UNITS_BITS - 1);
+        for _ in 0..requests {
+            heat.record_served(Instant::START, 0);
+        }
+        let charges = [UNITS_MAX; 300].into_iter().chain([UNITS_MAX + 1, UNITS_MASK, 1 << 60]);
+        let units = charges.inspect(|&units| heat.record_throttled(Instant::START, units)).sum();
+        let totals = heat.snapshot().totals();
+        assert_eq!(
+            totals,
+            Tally { consumed_milli: 0, served: requests, throttled_milli: units, throttles: 303 }
+        );
+        assert_eq!(heat.snapshot().bins().len(), 1);
     }
 
     proptest! {

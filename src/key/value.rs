@@ -189,6 +189,12 @@ impl PartitionKey {
         Self(KeyBytes::new(&bytes))
     }
 
+    /// Writes the bytes of a key of text into `out`, which is emptied first.
+    pub(crate) fn encode_text(text: &str, out: &mut Vec<u8>) {
+        out.clear();
+        encode_bytes(tag::STRING, text.as_bytes(), out);
+    }
+
     /// A hierarchical key, outermost level first.
     ///
     /// # Errors

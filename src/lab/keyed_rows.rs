@@ -3,7 +3,7 @@
 //! Items are not kept. A file of ten million rows under one design is forty megabytes here and its distinct keys.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::key::{KeyValue, PartitionKey, Rendered};
+use crate::key::{KeyBytes, KeyValue, PartitionKey, Rendered};
 use crate::profile::Service;
 use crate::rng::Seed;
 use ahash::AHasher;
@@ -134,7 +134,9 @@ impl KeyedRows {
 pub struct KeyedRowsBuilder {
     service: Service,
     sort: SortRule,
-    numbers: HashMap<PartitionKey, u32, FastHash>,
+    numbers: HashMap<KeyBytes, u32, FastHash>,
+    /// The bytes of the key at hand, so that a known key is looked up without a heap block.
+    bytes: Vec<u8>,
     rows: KeyedRows,
     orders: Vec<SortOrder>,
     items: HashMap<(u32, u64), u32, FastHash>,
@@ -155,6 +157,7 @@ impl KeyedRowsBuilder {
             service,
             sort,
             numbers: HashMap::default(),
+            bytes: Vec::new(),
             rows: KeyedRows {
                 keys: Vec::new(),
                 rows: Vec::new(),
@@ -189,21 +192,29 @@ impl KeyedRowsBuilder {
         if self.rows.rows.len() >= ROWS_MAX {
             return Err(Error::new(ErrorKind::TooLarge, format!("a file may have at most {ROWS_MAX} rows")));
         }
-        let key = match rendered {
+        match rendered {
             Rendered::Text => match self.refuse_text(text) {
                 Some(reason) => return Ok(Some(reason)),
-                None => PartitionKey::text(text),
+                None => PartitionKey::encode_text(text, &mut self.bytes),
             },
             Rendered::Value(value) => match self.refuse_value(&value) {
                 Some(reason) => return Ok(Some(reason)),
-                None => PartitionKey::single(value),
+                None => {
+                    self.bytes.clear();
+                    self.bytes.extend_from_slice(PartitionKey::single(value).as_bytes());
+                }
             },
+        }
+        let number = match self.numbers.get(self.bytes.as_slice()) {
+            Some(&number) => number,
+            None => {
+                let number = self.rows.keys.len() as u32;
+                let key = KeyBytes::new(&self.bytes);
+                self.rows.keys.push(PartitionKey::from_key_bytes(key.clone()));
+                self.numbers.insert(key, number);
+                number
+            }
         };
-        let fresh = self.rows.keys.len() as u32;
-        let number = *self.numbers.entry(key).or_insert_with_key(|key| {
-            self.rows.keys.push(key.clone());
-            fresh
-        });
         self.rows.rows.push(number);
         self.rows.windows.extend(window);
         if let Some(answers) = answers {

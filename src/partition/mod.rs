@@ -122,9 +122,9 @@ impl PhysicalPartition {
 
     /// Accounts for an item of `before` bytes becoming one of `after`.
     pub(crate) fn resize(&self, before: u64, after: u64) {
-        if after >= before {
+        if after > before {
             self.body.bytes.fetch_add(after - before, Ordering::Relaxed);
-        } else {
+        } else if after < before {
             // Saturating: writes that race with a split may be credited to the parent and debited to the child.
             let _ = self.body.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bytes| {
                 Some(bytes.saturating_sub(before - after))

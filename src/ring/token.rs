@@ -48,6 +48,7 @@ impl Token {
     }
 
     /// The first 16 bytes, big-endian; later bytes are cut off. Enough for drawing, not for routing.
+    #[inline]
     pub fn leading_u128(&self) -> u128 {
         match &self.0 {
             Repr::Short([high, low]) => u128::from(*high) << 64 | u128::from(*low),
@@ -69,9 +70,10 @@ impl Token {
 }
 
 impl Ord for Token {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
-            (Repr::Short(a), Repr::Short(b)) => a.cmp(b),
+            (Repr::Short(_), Repr::Short(_)) => self.leading_u128().cmp(&other.leading_u128()),
             // A long token has a non-zero byte past the sixteenth, so it lies after its own first sixteen bytes.
             (Repr::Short(_), Repr::Long(_)) => {
                 self.leading_u128().cmp(&other.leading_u128()).then(Ordering::Less)
@@ -86,6 +88,7 @@ impl Ord for Token {
 }
 
 impl PartialOrd for Token {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

@@ -34,6 +34,12 @@ impl KeyHeat {
         self.units_milli.fetch_add(milli, Ordering::Relaxed);
     }
 
+    /// Without an atomic step, for a writer who holds the collection alone.
+    pub(crate) fn add_units_alone(&mut self, milli: u64) {
+        let units = self.units_milli.get_mut();
+        *units = units.wrapping_add(milli);
+    }
+
     pub(crate) fn add_throttle(&self) {
         self.throttles.fetch_add(1, Ordering::Relaxed);
     }
