@@ -8,7 +8,7 @@ use crate::charge::{CosmosTariff, Tariff};
 use crate::clock::Instant;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::{EpkVersion, Placement};
-use crate::units::{Bytes, KB};
+use crate::units::{Bytes, KB, MILLI};
 use std::fmt;
 use std::sync::Arc;
 
@@ -198,11 +198,7 @@ impl Profile {
     /// # Errors
     /// When the throughput is under the service's 400 RU/s, or absurd.
     pub fn cosmos_manual(request_units: u64) -> Result<Self> {
-        if request_units < COSMOS_MIN_RU {
-            return Err(Error::invalid(format!(
-                "Cosmos DB has no manual throughput under {COSMOS_MIN_RU} RU/s, and this is {request_units}"
-            )));
-        }
+        check_cosmos_minimum(request_units)?;
         let partitions = u32::try_from(request_units.div_ceil(COSMOS_CREATION_RU)).unwrap_or(u32::MAX);
         Self {
             name: "cosmos",
@@ -312,13 +308,17 @@ impl Profile {
     /// With other throughput for the table.
     ///
     /// # Errors
-    /// When the kind does not fit the service.
+    /// When the kind does not fit the service, or Cosmos DB has no throughput as low.
     pub fn with_throughput(self, throughput: Throughput) -> Result<Self> {
         if std::mem::discriminant(&throughput) != std::mem::discriminant(&self.throughput) {
             return Err(Error::invalid(match self.service {
                 Service::DynamoDb => "a DynamoDB table has read and write units, not request units",
                 Service::Cosmos => "a Cosmos DB container has request units, not read and write units",
             }));
+        }
+        match throughput {
+            Throughput::Request(rate) => check_cosmos_minimum(rate.milli() / MILLI)?,
+            Throughput::ReadWrite { .. } => {}
         }
         Ok(Self { throughput, ..self })
     }
@@ -511,6 +511,15 @@ impl Profile {
     pub fn splits_inside(&self) -> bool {
         self.splits_inside
     }
+}
+
+fn check_cosmos_minimum(request_units: u64) -> Result<()> {
+    if request_units < COSMOS_MIN_RU {
+        return Err(Error::invalid(format!(
+            "Cosmos DB has no manual throughput under {COSMOS_MIN_RU} RU/s, and this is {request_units}"
+        )));
+    }
+    Ok(())
 }
 
 /// A rate from a constant of this file, all of which are positive and far below the highest.

@@ -198,8 +198,10 @@ impl<D: Document> Table<D> {
             let map = self.map.load_full();
             let missing = needed as usize - map.len();
             let round: Vec<_> = match topology.profile.growth() {
-                Growth::DoubleAll => map.partitions().iter().map(|p| p.id()).collect(),
-                Growth::AsNeeded => self.widest(&map).into_iter().take(missing).collect(),
+                Growth::DoubleAll if map.len() * 2 <= PARTITIONS_MAX as usize => {
+                    map.partitions().iter().map(|p| p.id()).collect()
+                }
+                Growth::DoubleAll | Growth::AsNeeded => self.widest(&map).into_iter().take(missing).collect(),
             };
             let before = map.len();
             for id in round {

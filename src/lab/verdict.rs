@@ -166,7 +166,7 @@ fn hot_range_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
 
 /// For few keys: whether they met on one partition is luck.
 fn luck_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
-    if design.spread.is_empty() {
+    if design.spread.is_empty() || design.distinct_keys < 2 {
         return;
     }
     let _ = write!(text, " Its {} keys", design.distinct_keys);
@@ -283,7 +283,8 @@ fn read_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
 
 fn data_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
     if design.skipped_rows > 0 {
-        let _ = write!(text, " {} rows were skipped", whole(design.skipped_rows as f64));
+        let rows = if design.skipped_rows == 1 { "row was" } else { "rows were" };
+        let _ = write!(text, " {} {rows} skipped", whole(design.skipped_rows as f64));
         if let Some(first) = design.skipped_examples.first() {
             let _ = write!(text, " ({first})");
         }
