@@ -61,6 +61,7 @@ pub mod clock;
 pub mod cluster;
 pub mod document;
 pub mod error;
+pub mod graph;
 pub mod heat;
 pub mod key;
 pub mod lab;
