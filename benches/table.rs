@@ -6,13 +6,13 @@
 mod harness;
 
 use dashmap::DashMap;
-use harness::{ROUNDS, Report, STEP, Target, Time, interleave, median, nanos_each, over, seconds, shuffle};
+use harness::{ROUNDS, Report, STEP, Target, Time, best, median, nanos_each, seconds, shuffle};
 use hotplate::cluster::{Direction, ScanPart};
 use hotplate::ring::{RingPoint, TokenRange};
 use hotplate::{Consistency, Database, Instant, ItemKey, Profile, Query, Scan, SortKey, Table};
 use std::hint::black_box;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 
 type Item = Arc<[u8]>;
 type Bare = DashMap<String, Item>;
@@ -22,8 +22,15 @@ const PARTITIONS: u32 = 10;
 const SMALL: usize = 10_000;
 const LARGE: usize = 1_000_000;
 
-/// Operations of one measurement: passes over a small set of keys are repeated up to about as many.
-const OPERATIONS: usize = 1_000_000;
+/// Operations of one round: several passes over few keys, or another stretch of many keys in each round.
+const OPERATIONS: usize = 20_000;
+
+/// Operations of one round with threads, and rounds: long enough that the threads do run side by side.
+const THREADED_OPERATIONS: usize = 200_000;
+const THREADED_ROUNDS: usize = 15;
+
+/// Rounds of inserting a million keys, which takes seconds.
+const INSERT_ROUNDS: usize = 5;
 
 /// Requests of a thread between two moves of the clock that threads share.
 const TICK: u64 = 256;
@@ -46,7 +53,6 @@ struct Data {
     keys: Vec<ItemKey>,
     texts: Vec<String>,
     items: Vec<Item>,
-    passes: usize,
 }
 
 impl Data {
@@ -58,12 +64,13 @@ impl Data {
             keys: texts.iter().map(|text| ItemKey::new(text.as_str(), SortKey::none())).collect(),
             texts,
             items: (0..count).map(|n| Item::from(vec![n as u8; ITEM_BYTES])).collect(),
-            passes: (OPERATIONS / count).max(1),
         }
     }
 
-    fn operations(&self) -> usize {
-        self.keys.len() * self.passes
+    /// The places of the keys that a round is about.
+    fn stretch(&self, round: usize) -> impl Iterator<Item = usize> + use<> {
+        let count = self.keys.len();
+        (round * OPERATIONS..(round + 1) * OPERATIONS).map(move |i| i % count)
     }
 
     /// A table with all items, put in another order than they are read in.
@@ -109,43 +116,42 @@ impl Sides {
 
     fn reads(&self, report: &Report) {
         let Self { data, time, table, bare, .. } = self;
-        let mut ours = || {
+        let ours = |round| {
             seconds(|| {
-                for key in (0..data.passes).flat_map(|_| &data.keys) {
-                    let read = table.get(key, Consistency::Eventual, time.now());
+                for i in data.stretch(round) {
+                    let read = table.get(&data.keys[i], Consistency::Eventual, time.now());
                     black_box(read.expect("nothing is throttled"));
                 }
             })
         };
-        let mut peer = || {
+        let peer = |round| {
             seconds(|| {
-                for text in (0..data.passes).flat_map(|_| &data.texts) {
-                    black_box(bare.get(text).map(|item| Arc::clone(&item)));
+                for i in data.stretch(round) {
+                    black_box(bare.get(&data.texts[i]).map(|item| Arc::clone(&item)));
                 }
             })
         };
-        let rounds = interleave([&mut ours, &mut peer]);
-        compare(report, &format!("point read, {}", self.name), &rounds, data.operations(), 0.7);
+        compare(report, &format!("point read, {}", self.name), ROUNDS, OPERATIONS, ours, peer, 0.7);
     }
 
     fn overwrites(&self, report: &Report) {
         let Self { data, time, table, bare, .. } = self;
-        let mut ours = || {
+        let ours = |round| {
             seconds(|| {
-                for (key, item) in (0..data.passes).flat_map(|_| data.keys.iter().zip(&data.items)) {
-                    black_box(table.put(key, Arc::clone(item), time.now()).expect("nothing is throttled"));
+                for i in data.stretch(round) {
+                    let written = table.put(&data.keys[i], Arc::clone(&data.items[i]), time.now());
+                    black_box(written.expect("nothing is throttled"));
                 }
             })
         };
-        let mut peer = || {
+        let peer = |round| {
             seconds(|| {
-                for (text, item) in (0..data.passes).flat_map(|_| data.texts.iter().zip(&data.items)) {
-                    black_box(bare.insert(text.clone(), Arc::clone(item)));
+                for i in data.stretch(round) {
+                    black_box(bare.insert(data.texts[i].clone(), Arc::clone(&data.items[i])));
                 }
             })
         };
-        let rounds = interleave([&mut ours, &mut peer]);
-        compare(report, &format!("overwrite, {}", self.name), &rounds, data.operations(), 0.5);
+        compare(report, &format!("overwrite, {}", self.name), ROUNDS, OPERATIONS, ours, peer, 0.5);
     }
 
     fn two_threads(&self, report: &Report, operation: Operation) {
@@ -154,8 +160,8 @@ impl Sides {
         let clock = AtomicU64::new(time.now().nanos());
         // A thread that loses its core between looking at the clock and asking comes with a time long past.
         let late = AtomicU64::new(0);
-        let ours = |threads| {
-            in_threads(threads, data.operations(), |i| {
+        let ours = |threads, round| {
+            in_threads(threads, round, |i| {
                 if (i as u64).is_multiple_of(TICK) {
                     clock.fetch_add(TICK * STEP.as_nanos() as u64, Ordering::Relaxed);
                 }
@@ -173,8 +179,8 @@ impl Sides {
                 }
             })
         };
-        let peer = |threads| {
-            in_threads(threads, data.operations(), |i| {
+        let peer = |threads, round| {
+            in_threads(threads, round, |i| {
                 let i = i % count;
                 match operation {
                     Operation::Read => {
@@ -186,29 +192,31 @@ impl Sides {
                 }
             })
         };
-        let rounds = interleave([&mut || ours(1), &mut || ours(2), &mut || peer(1), &mut || peer(2)]);
+        let [ours1, ours2, peer1, peer2] = best(
+            THREADED_ROUNDS,
+            [&mut |r| ours(1, r), &mut |r| ours(2, r), &mut |r| peer(1, r), &mut |r| peer(2, r)],
+        );
         // What comes next begins later than any of these.
         time.advance_to(Instant::from_nanos(clock.into_inner()));
         let verb = match operation {
             Operation::Read => "reads",
             Operation::Overwrite => "overwrites",
         };
-        let gain = |one: usize, two: usize| over(&rounds, |figures| figures[one] / figures[two]);
         report.row(
             &format!("two threads' gain, {verb}, {}", self.name),
-            &format!("{:.2} ×", gain(0, 1)),
-            &format!("{:.2} ×", gain(2, 3)),
-            over(&rounds, |[ours1, ours2, peer1, peer2]| (ours1 / ours2) / (peer1 / peer2)),
+            &format!("{:.2} ×", ours1 / ours2),
+            &format!("{:.2} ×", peer1 / peer2),
+            (ours1 / ours2) / (peer1 / peer2),
             Target::AtLeast(0.9),
         );
         report.row(
             "    side by side, on two threads",
-            &nanos_each(over(&rounds, |figures| figures[1]), data.operations()),
-            &nanos_each(over(&rounds, |figures| figures[3]), data.operations()),
-            over(&rounds, |figures| figures[3] / figures[1]),
+            &nanos_each(ours2, THREADED_OPERATIONS),
+            &nanos_each(peer2, THREADED_OPERATIONS),
+            peer2 / ours2,
             Target::None,
         );
-        let (late, all) = (late.into_inner(), data.operations() * 2 * (ROUNDS + 1));
+        let (late, all) = (late.into_inner(), 2 * THREADED_OPERATIONS * THREADED_ROUNDS);
         if late * 1_000 > all as u64 {
             println!(
                 "    {late} of {all} requests came late and were throttled: run again on a quiet machine"
@@ -226,10 +234,12 @@ enum Operation {
 
 fn inserts(report: &Report, profile: &Profile, count: usize) {
     let (data, time) = (Data::new(count), Time::default());
+    let passes = (OPERATIONS / count).max(1);
+    let rounds = if passes > 1 { ROUNDS } else { INSERT_ROUNDS };
     // Maps are made before and dropped after the time is taken.
-    let mut ours = || {
+    let ours = |_| {
         let table = || Table::new("orders", profile.clone(), Instant::START).expect("valid table");
-        let tables: Vec<Table<Item>> = (0..data.passes).map(|_| table()).collect();
+        let tables: Vec<Table<Item>> = (0..passes).map(|_| table()).collect();
         seconds(|| {
             for table in &tables {
                 for (key, item) in data.keys.iter().zip(&data.items) {
@@ -238,8 +248,8 @@ fn inserts(report: &Report, profile: &Profile, count: usize) {
             }
         })
     };
-    let mut peer = || {
-        let maps: Vec<Bare> = (0..data.passes).map(|_| Bare::new()).collect();
+    let peer = |_| {
+        let maps: Vec<Bare> = (0..passes).map(|_| Bare::new()).collect();
         seconds(|| {
             for map in &maps {
                 for (text, item) in data.texts.iter().zip(&data.items) {
@@ -248,30 +258,40 @@ fn inserts(report: &Report, profile: &Profile, count: usize) {
             }
         })
     };
-    let rounds = interleave([&mut ours, &mut peer]);
-    compare(report, &format!("insert, pooled, {count} new keys"), &rounds, data.operations(), 0.3);
+    compare(report, &format!("insert, pooled, {count} new keys"), rounds, count * passes, ours, peer, 0.3);
 }
 
-fn compare(report: &Report, what: &str, rounds: &[[f64; 2]], operations: usize, least: f64) {
-    report.row(
-        what,
-        &nanos_each(over(rounds, |[ours, _]| *ours), operations),
-        &nanos_each(over(rounds, |[_, peer]| *peer), operations),
-        over(rounds, |[ours, peer]| peer / ours),
-        Target::AtLeast(least),
-    );
+fn compare(
+    report: &Report,
+    what: &str,
+    rounds: usize,
+    operations: usize,
+    mut ours: impl FnMut(usize) -> f64,
+    mut peer: impl FnMut(usize) -> f64,
+    least: f64,
+) {
+    let [ours, peer] = best(rounds, [&mut ours, &mut peer]);
+    let figures = [ours, peer].map(|seconds| nanos_each(seconds, operations));
+    report.row(what, &figures[0], &figures[1], peer / ours, Target::AtLeast(least));
 }
 
-/// Seconds that `threads` take to do `work(index)` for every index of `0..count`, each thread its own stretch.
-fn in_threads(threads: usize, count: usize, work: impl Fn(usize) + Sync) -> f64 {
-    let stretch = count / threads;
-    seconds(|| {
-        std::thread::scope(|scope| {
-            for thread in 0..threads {
-                let work = &work;
-                scope.spawn(move || (thread * stretch..(thread + 1) * stretch).for_each(work));
-            }
-        });
+/// Seconds that `threads` take to do `work` for every number of a round, each thread its own stretch of them.
+fn in_threads(threads: usize, round: usize, work: impl Fn(usize) + Sync) -> f64 {
+    let stretch = THREADED_OPERATIONS / threads;
+    let began = Barrier::new(threads + 1);
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..threads)
+            .map(|thread| {
+                let (work, began) = (&work, &began);
+                let from = round * THREADED_OPERATIONS + thread * stretch;
+                scope.spawn(move || {
+                    began.wait();
+                    (from..from + stretch).for_each(work);
+                })
+            })
+            .collect();
+        began.wait();
+        seconds(|| runs.into_iter().for_each(|run| run.join().expect("no thread panics")))
     })
 }
 
@@ -364,13 +384,13 @@ fn pages(report: &Report) {
     let (small, large) = (Pages::new(SMALL), Pages::new(LARGE));
     type Page = fn(&Pages) -> f64;
     for (what, page) in [("query", Pages::query as Page), ("scan", Pages::scan as Page)] {
-        let rounds = interleave([&mut || page(&large), &mut || page(&small)]);
+        let [of_large, of_small] = best(ROUNDS, [&mut |_| page(&large), &mut |_| page(&small)]);
         let micros = |seconds: f64| format!("{:.1} µs", seconds * 1e6 / Pages::COUNT as f64);
         report.row(
             &format!("page of {PAGE} of a {what}: {LARGE} items ÷ {SMALL}"),
-            &micros(over(&rounds, |[large, _]| *large)),
-            &micros(over(&rounds, |[_, small]| *small)),
-            over(&rounds, |[large, small]| large / small),
+            &micros(of_large),
+            &micros(of_small),
+            of_large / of_small,
             Target::AtMost(2.0),
         );
     }
