@@ -69,7 +69,7 @@ impl<D: Record> Backend for Table<D> {
     }
 
     fn parts(&self) -> u32 {
-        self.report().partitions.len() as u32
+        self.partition_count() as u32
     }
 }
 

@@ -84,6 +84,11 @@ impl<D: Document> Table<D> {
         &self.rules
     }
 
+    /// How many physical partitions there are now.
+    pub fn partition_count(&self) -> usize {
+        self.map.load().len()
+    }
+
     /// The token of a key: its place on the ring.
     pub fn token(&self, key: &PartitionKey) -> Token {
         self.rules.placement().token(key)

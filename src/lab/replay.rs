@@ -154,6 +154,14 @@ impl Recorder {
         self.outcome.response_us.saturating_record(u64::try_from(micros).unwrap_or(u64::MAX));
     }
 
+    /// Every success took the service time and nothing else.
+    fn respond_alike(&mut self, service_time: Duration) {
+        let micros = u64::try_from(service_time.as_micros()).unwrap_or(u64::MAX);
+        if self.outcome.served > 0 {
+            self.outcome.response_us.saturating_record_n(micros, self.outcome.served);
+        }
+    }
+
     fn finish(mut self) -> Outcome {
         self.outcome.duration = self.end.since(Instant::START);
         self.outcome
@@ -213,12 +221,7 @@ pub fn replay_open(
         let passed = limits.offer(&mut states, partition, now);
         recorder.record(key, partition, now, passed, now.after(service_time));
     }
-    // Every success took the service time and nothing else.
-    let micros = u64::try_from(service_time.as_micros()).unwrap_or(u64::MAX);
-    let served = recorder.outcome.served;
-    if served > 0 {
-        recorder.outcome.response_us.saturating_record_n(micros, served);
-    }
+    recorder.respond_alike(service_time);
     recorder.finish()
 }
 
@@ -376,13 +379,10 @@ pub fn hold(
         let steady = before
             .is_some_and(|before: u64| before.abs_diff(served) as f64 <= HOLD_STEADY_SHARE * stretch as f64);
         if steady || offered >= most || rows == 0 {
+            recorder.respond_alike(service_time);
             let mut outcome = recorder.outcome;
             outcome.writes = stretch;
             outcome.duration = pace.next_start().since(begin);
-            if served > 0 {
-                let micros = u64::try_from(service_time.as_micros()).unwrap_or(u64::MAX);
-                outcome.response_us.saturating_record_n(micros, served);
-            }
             return outcome;
         }
         before = Some(served);
