@@ -70,6 +70,8 @@ pub mod profile;
 pub mod ring;
 pub mod rng;
 mod store;
+#[cfg(feature = "testkit")]
+pub mod testkit;
 pub mod units;
 
 pub use budget::{PartitionId, Throttled};

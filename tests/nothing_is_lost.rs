@@ -1,7 +1,7 @@
 //! Promise: whatever is written, read, split, merged and re-scaled in whatever order, the table answers as a plain map
 //! would, each item is in exactly one place, and every unit charged is accounted for.
 //!
-//! The reference object is a `BTreeMap` and a ledger of charges. Open queries and scans are followed page by page while
+//! The reference object is the test kit's: a map and a ledger of charges. Open queries and scans are followed page by page while
 //! everything else goes on around them.
 
 use hotplate::budget::{Fill, Rate};
@@ -9,13 +9,14 @@ use hotplate::cluster::{BatchWrite, Direction, Page, ScanPart, Transaction, Tran
 use hotplate::key::{EpkVersion, Placement};
 use hotplate::profile::{Service, Sharing, Throughput};
 use hotplate::ring::{RingPoint, Token, TokenRange};
+use hotplate::testkit::{Model, invariant};
 use hotplate::units::Bytes;
 use hotplate::{
-    Change, Consistency, Document, Instant, ItemKey, PartitionKey, Profile, Query, Refusal, RequestCharge,
-    Scan, SortKey, Table,
+    Change, Consistency, Document, Instant, ItemKey, PartitionKey, Profile, Query, Refusal, Scan, SortKey,
+    Table,
 };
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::time::Duration;
 
@@ -294,17 +295,9 @@ struct World {
     kind: Kind,
     table: Table<Item>,
     now: Instant,
-    model: BTreeMap<ItemKey, Item>,
+    model: Model<Item>,
     readers: Vec<Reader>,
-    charged: RequestCharge,
-    scanned: RequestCharge,
-    /// Throttled answers, those of scans left out: they belong to no key.
-    throttled: u64,
     values: u64,
-}
-
-fn milli(charge: RequestCharge) -> u64 {
-    charge.read.milli() + charge.write.milli() + charge.request.milli()
 }
 
 impl World {
@@ -313,11 +306,8 @@ impl World {
             kind,
             table: Table::new("t", kind.profile(), Instant::START).unwrap(),
             now: Instant::START,
-            model: BTreeMap::new(),
+            model: Model::new(),
             readers: Vec::new(),
-            charged: RequestCharge::ZERO,
-            scanned: RequestCharge::ZERO,
-            throttled: 0,
             values: 0,
         }
     }
@@ -332,22 +322,17 @@ impl World {
     }
 
     fn places(&self, covers: impl Fn(&Place) -> bool) -> BTreeSet<Place> {
-        self.model.keys().map(|key| self.place(key)).filter(covers).collect()
+        self.model.items().map(|(key, _)| self.place(key)).filter(covers).collect()
     }
 
     fn set(&mut self, key: &ItemKey, item: Option<Item>) {
-        match item {
-            Some(item) => {
-                self.model.insert(key.clone(), item);
-            }
-            None => {
-                self.model.remove(key);
-                let place = self.place(key);
-                self.readers.iter_mut().for_each(|reader| {
-                    reader.due.remove(&place);
-                });
-            }
+        if item.is_none() {
+            let place = self.place(key);
+            self.readers.iter_mut().for_each(|reader| {
+                reader.due.remove(&place);
+            });
         }
+        self.model.set(key, item);
     }
 
     /// What an action makes of an item: its next state, or that it refuses. `others` are the bytes beside it.
@@ -376,7 +361,7 @@ impl World {
 
     fn others(&self, key: &ItemKey) -> u64 {
         self.model
-            .iter()
+            .items()
             .filter(|(k, _)| k.partition == key.partition && *k != key)
             .map(|(_, i)| i.size)
             .sum()
@@ -393,12 +378,12 @@ impl World {
             Ok(written) => {
                 assert_eq!(written.before.as_ref(), self.model.get(key));
                 assert!(!written.charge.is_zero());
-                self.charged += written.charge;
+                self.model.ledger.charge(written.charge);
                 let next = expected.expect("the write should have been refused");
                 self.set(key, next);
             }
             Err(refusal) => {
-                self.charged += refusal.charge();
+                self.model.ledger.charge(refusal.charge());
                 self.refused(&refusal, expected.err());
             }
         }
@@ -409,7 +394,7 @@ impl World {
             Refusal::Throttled(throttled) => {
                 assert!(self.kind.throttles(), "{throttled}");
                 assert!(throttled.retry_after > Duration::ZERO);
-                self.throttled += 1;
+                self.model.ledger.throttle();
             }
             other => assert_eq!(Some(Expected::of(other)), expected),
         }
@@ -423,7 +408,7 @@ impl World {
                     Ok(read) => {
                         assert_eq!(read.item.as_ref(), self.model.get(&key));
                         assert_eq!(read.partition, self.table.partition_of(&key));
-                        self.charged += read.charge;
+                        self.model.ledger.charge(read.charge);
                     }
                     Err(refusal) => self.refused(&refusal, None),
                 }
@@ -554,10 +539,7 @@ impl World {
             let (old, others) = (before.get(&id.key()), self.others(&id.key()));
             match self.decide(old, action, others) {
                 Ok(item) => {
-                    match item.clone() {
-                        Some(item) => self.model.insert(id.key(), item),
-                        None => self.model.remove(&id.key()),
-                    };
+                    self.model.set(&id.key(), item.clone());
                     next.push((id.key(), item));
                 }
                 Err(refuse) => {
@@ -590,7 +572,7 @@ impl World {
                 assert_eq!(written.len(), next.len());
                 for ((key, item), written) in next.into_iter().zip(written) {
                     assert_eq!(written.before.as_ref(), self.model.get(&key));
-                    self.charged += written.charge;
+                    self.model.ledger.charge(written.charge);
                     self.set(&key, item);
                 }
             }
@@ -603,7 +585,7 @@ impl World {
         refusal: &TransactionRefusal,
         expected: Option<(Option<usize>, Expected)>,
     ) {
-        self.charged += refusal.charge;
+        self.model.ledger.charge(refusal.charge);
         match &refusal.refusal {
             Refusal::Throttled(_) => self.refused(&refusal.refusal, None),
             other => assert_eq!(Some((refusal.action, Expected::of(other))), expected),
@@ -618,7 +600,7 @@ impl World {
                 assert_eq!(reads.len(), keys.len());
                 for (read, key) in reads.into_iter().zip(&keys) {
                     assert_eq!(read.item.as_ref(), self.model.get(key));
-                    self.charged += read.charge;
+                    self.model.ledger.charge(read.charge);
                 }
             }
             Err(refusal) => {
@@ -706,7 +688,7 @@ impl World {
             Err(Refusal::Throttled(throttled)) => {
                 assert!(self.kind.throttles());
                 match reader.question {
-                    Question::Query(..) => self.throttled += 1,
+                    Question::Query(..) => self.model.ledger.throttle(),
                     Question::Scan(_) => {}
                 }
                 self.now = self.now.after(throttled.retry_after);
@@ -715,9 +697,9 @@ impl World {
             }
             Err(other) => panic!("{other}"),
         };
-        self.charged += page.charge;
-        if matches!(reader.question, Question::Scan(_)) {
-            self.scanned += page.charge;
+        match reader.question {
+            Question::Query(..) => self.model.ledger.charge(page.charge),
+            Question::Scan(_) => self.model.ledger.charge_scan(page.charge),
         }
         assert!(reader.limit.is_none_or(|limit| page.items.len() <= limit.max(1)));
 
@@ -774,7 +756,7 @@ impl World {
                 assert!(point.is_none_or(|point| point == *ranges[1].from()));
                 let cut = ranges[1].from().sort.is_some();
                 assert!(!cut || self.kind.profile().splits_inside());
-                let weighty = self.model.values().all(|item| item.size > 0);
+                let weighty = self.model.items().all(|(_, item)| item.size > 0);
                 if matches!(at, At::Middle) && partition.bytes > Bytes::ZERO && weighty {
                     // A split by size divides what is stored.
                     assert!(
@@ -796,115 +778,13 @@ impl World {
 
     /// What must hold after every step, seen from the report.
     fn check_report(&self) {
-        let report = self.table.report();
-        let mut from = Some(RingPoint::START);
-        for partition in &report.partitions {
-            assert_eq!(Some(partition.range.from()), from.as_ref(), "the ranges cover the ring");
-            from = partition.range.to().cloned();
-            let mut bytes = 0;
-            let mut logical = BTreeSet::new();
-            for (key, item) in &self.model {
-                let token = self.table.token(&key.partition);
-                if partition.range.contains(&token, &key.sort) {
-                    assert_eq!(self.table.partition_of(key), partition.id);
-                    bytes += item.size;
-                }
-                let begins = partition.range.from().token <= token;
-                let ends = partition
-                    .range
-                    .to()
-                    .is_some_and(|to| to.token < token || to.token == token && to.sort.is_none());
-                if begins && !ends {
-                    logical.insert(&key.partition);
-                }
-            }
-            assert_eq!(partition.bytes, Bytes(bytes));
-            assert_eq!(partition.logical_partitions, logical.len(), "{}", partition.range);
-        }
-        assert_eq!(from, None, "the last range ends the ring");
-
-        let live = report
-            .partitions
-            .iter()
-            .map(|p| p.reads.totals().consumed_milli + p.writes.totals().consumed_milli);
-        let retired = report.retired.iter().map(|p| p.totals.consumed_milli);
-        assert_eq!(
-            live.chain(retired).sum::<u64>(),
-            milli(self.charged),
-            "every unit charged is in the heat"
-        );
-
-        let weight = |keys: Vec<hotplate::cluster::KeyReport>| -> u64 {
-            keys.iter()
-                .map(|key| {
-                    assert_eq!(key.error, 0);
-                    key.weight
-                })
-                .sum()
-        };
-        let of_keys = milli(self.charged) - milli(self.scanned);
-        assert_eq!(weight(self.table.top_keys(usize::MAX)), of_keys, "every unit belongs to a key");
-        assert_eq!(weight(self.table.top_throttled_keys(usize::MAX)), self.throttled);
-    }
-
-    /// Reads a whole part, waiting whenever it is throttled.
-    fn read_all(&mut self, part: ScanPart, limit: Option<usize>) -> Vec<(ItemKey, Item)> {
-        let mut scan = Scan::of(part);
-        if let Some(limit) = limit {
-            scan = scan.limit(limit);
-        }
-        let mut items = Vec::new();
-        for _ in 0..PAGES_MAX {
-            match self.table.scan(&scan, self.now) {
-                Ok(page) => {
-                    self.charged += page.charge;
-                    self.scanned += page.charge;
-                    items.extend(page.items);
-                    match page.continuation {
-                        Some(continuation) => scan = scan.after(continuation),
-                        None => return items,
-                    }
-                }
-                Err(refusal) => {
-                    let throttled = refusal.throttled().expect("only a throttle can be in the way");
-                    self.now = self.now.after(throttled.retry_after);
-                }
-            }
-        }
-        panic!("the scan does not end");
+        invariant::items_are_in_place(&self.table, &self.model).unwrap();
+        invariant::charges_are_conserved(&self.table, &self.model.ledger).unwrap();
     }
 
     /// What must hold whenever the table is looked at as a whole.
     fn check_contents(&mut self) {
-        let expected: Vec<_> = {
-            let mut items: Vec<_> = self.model.iter().map(|(k, i)| (self.place(k), i.clone())).collect();
-            items.sort_by(|a, b| a.0.cmp(&b.0));
-            items.into_iter().map(|((_, key), item)| (key, item)).collect()
-        };
-        assert_eq!(self.read_all(ScanPart::All, None), expected);
-        assert_eq!(self.read_all(ScanPart::All, Some(1)), expected);
-        let segments: Vec<_> =
-            (0..3).flat_map(|index| self.read_all(ScanPart::Segment { index, of: 3 }, Some(2))).collect();
-        assert_eq!(segments, expected);
-        let ranges: Vec<_> = self.table.report().partitions.into_iter().map(|p| p.range).collect();
-        let by_range: Vec<_> =
-            ranges.into_iter().flat_map(|range| self.read_all(ScanPart::Range(range), Some(3))).collect();
-        assert_eq!(by_range, expected);
-        for (key, item) in &self.model {
-            loop {
-                match self.table.get(key, Consistency::Strong, self.now) {
-                    Ok(read) => {
-                        assert_eq!(read.item.as_ref(), Some(item));
-                        self.charged += read.charge;
-                        break;
-                    }
-                    Err(refusal) => {
-                        self.throttled += 1;
-                        self.now = self.now.after(refusal.throttled().unwrap().retry_after);
-                    }
-                }
-            }
-        }
+        invariant::table_holds(&self.table, &mut self.model, &mut self.now).unwrap();
     }
 
     fn finish_readers(&mut self) {

@@ -167,6 +167,16 @@ where
         written.map(|_| (key, bill))
     }
 
+    /// Removes the item under `key`, whether or not there is one.
+    ///
+    /// # Errors
+    /// When the write is refused for good.
+    pub fn remove(&self, key: &ItemKey) -> Result<Bill, Refusal> {
+        let store = Store::new(key.clone(), None, self.options.retry, self.options.seed);
+        let (written, bill) = run(store, self.backend, &self.clock, self.options.latency, |row| match row {});
+        written.map(|_| bill)
+    }
+
     /// Stores many items in batches. Answers how each ended, in the order given, and what all cost.
     ///
     /// # Errors

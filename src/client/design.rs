@@ -84,6 +84,11 @@ impl KeyDesign {
         &self.template
     }
 
+    /// The property that orders items within a logical partition.
+    pub fn sort(&self) -> &FieldPath {
+        &self.sort
+    }
+
     /// The service whose rules apply.
     pub fn service(&self) -> Service {
         self.service

@@ -27,6 +27,12 @@ pub trait Backend {
 
     /// Parts of the table that are worth scanning side by side.
     fn parts(&self) -> u32;
+
+    /// What the answer to `request` takes beyond the usual latency; asked once, right after the request was executed.
+    fn delay(&self, request: &Request<Self::Item>, now: Instant) -> Duration {
+        let _ = (request, now);
+        Duration::ZERO
+    }
 }
 
 impl<D: Record> Backend for Table<D> {
@@ -117,7 +123,8 @@ impl<'b, O: Operation, B: Backend<Item = O::Item>> Runner<'b, O, B> {
                 Next::Done(output) => return Ran::Done(output),
                 Next::Send(call, request) => {
                     self.replies.insert(call, self.backend.execute(&request, now));
-                    self.due.push(Reverse((now.after(self.latency), call)));
+                    let arrives = now.after(self.latency + self.backend.delay(&request, now));
+                    self.due.push(Reverse((arrives, call)));
                 }
                 Next::WaitUntil(at) => self.wait_until(next_reply.map_or(at, |reply| reply.min(at))),
                 Next::Pending => match next_reply {

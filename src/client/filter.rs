@@ -70,6 +70,11 @@ impl Filter {
         self
     }
 
+    /// The conditions, in the order they were added: a backend that is an SDK writes them as an expression of its own.
+    pub fn conditions(&self) -> impl ExactSizeIterator<Item = (&FieldPath, Comparison, &str)> {
+        self.0.iter().map(|(path, comparison, value)| (path, *comparison, value.as_str()))
+    }
+
     /// Whether everything passes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

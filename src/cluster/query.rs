@@ -73,6 +73,36 @@ impl Query {
         Self { continuation: Some(continuation), ..self }
     }
 
+    /// The logical partition it asks for. This and what follows is for a backend that sends the query elsewhere.
+    pub fn get_partition(&self) -> &PartitionKey {
+        &self.partition
+    }
+
+    /// The bounds of the sort key.
+    pub fn get_bounds(&self) -> (&Bound<SortKey>, &Bound<SortKey>) {
+        (&self.from, &self.to)
+    }
+
+    /// The order of its items.
+    pub fn get_direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Items of one page at the most.
+    pub fn get_limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    /// How fresh it must be.
+    pub fn get_consistency(&self) -> Consistency {
+        self.consistency
+    }
+
+    /// Where it begins.
+    pub fn get_continuation(&self) -> Option<&Continuation> {
+        self.continuation.as_ref()
+    }
+
     /// What makes two queries the same question: everything but page size, freshness and where to begin.
     fn fingerprint(&self, table: &str) -> u64 {
         let bound = |bound: &Bound<SortKey>| match bound {

@@ -61,6 +61,26 @@ impl Scan {
     pub fn after(self, continuation: Continuation) -> Self {
         Self { continuation: Some(continuation), ..self }
     }
+
+    /// The part it reads. This and what follows is for a backend that sends the scan elsewhere.
+    pub fn get_part(&self) -> &ScanPart {
+        &self.part
+    }
+
+    /// Items of one page at the most.
+    pub fn get_limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    /// How fresh it must be.
+    pub fn get_consistency(&self) -> Consistency {
+        self.consistency
+    }
+
+    /// Where it begins.
+    pub fn get_continuation(&self) -> Option<&Continuation> {
+        self.continuation.as_ref()
+    }
 }
 
 /// Index entries fetched under one lock. A scan holds no lock while it reads items.

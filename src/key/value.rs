@@ -294,6 +294,12 @@ impl From<&str> for PartitionKey {
     }
 }
 
+impl From<String> for PartitionKey {
+    fn from(text: String) -> Self {
+        Self::text(&text)
+    }
+}
+
 /// The key inside a logical partition: DynamoDB's sort key, Cosmos DB's `id`. Ordered by bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SortKey(KeyBytes);
