@@ -212,14 +212,15 @@ impl<D: Document> Table<D> {
                 let key = ItemKey { partition: query.partition.clone(), sort: sort.clone() };
                 let passes = filter(&key, item);
                 if passes || !indexed {
+                    let size = item.size();
                     let full = query.limit.is_some_and(|limit| read >= limit)
-                        || (read > 0 && evaluated + item.size() > self.rules.page_max());
+                        || (read > 0 && evaluated + size > self.rules.page_max());
                     if full {
                         more = true;
                         break;
                     }
                     read += 1;
-                    evaluated += item.size();
+                    evaluated += size;
                 }
                 last = Some(sort.clone());
                 if passes {

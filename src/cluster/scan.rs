@@ -248,14 +248,14 @@ impl<D: Document> Table<D> {
                         ItemKey { partition: PartitionKey::from_key_bytes(key.clone()), sort: sort.clone() };
                     let passes = filter(&item_key, item);
                     if passes || !indexed {
+                        let size = item.size();
                         let full = scan.limit.is_some_and(|limit| progress.read >= limit)
-                            || (progress.read > 0
-                                && progress.evaluated + item.size() > self.rules.page_max());
+                            || (progress.read > 0 && progress.evaluated + size > self.rules.page_max());
                         if full {
                             return Visit::PageFull;
                         }
                         progress.read += 1;
-                        progress.evaluated += item.size();
+                        progress.evaluated += size;
                     }
                     progress.cursor =
                         Cursor { token: token.clone(), key: Some(key.clone()), sort: Some(sort.clone()) };
