@@ -6,11 +6,12 @@ use hotplate::client::{
     Value as Aggregated,
 };
 use hotplate::cluster::Direction;
-use hotplate::key::{FieldPath, ItemKey, PartitionKey, SortKey};
+use hotplate::key::{FieldPath, ItemKey, KeyValue, PartitionKey, SortKey};
 use hotplate::profile::Service;
 use hotplate::{Clock, Profile, Refusal, Table, Template};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::time::Duration;
 
@@ -403,4 +404,79 @@ proptest! {
         }
         prop_assert_eq!(read, expected);
     }
+}
+
+/// Cosmos DB, "Hierarchical partition keys": a full key is one logical partition; a query by a prefix is routed only to
+/// the physical partitions that hold it, and a prefix may outgrow one partition.
+#[test]
+fn hierarchical_tenant_user_session_is_one_partition_and_its_prefix_only_those_that_hold_it() {
+    let clock = Clock::manual();
+    let profile = Profile::cosmos_manual(60_000).unwrap();
+    let table: Table<Value> = Table::new("sessions", profile, clock.now()).unwrap();
+    let level = |text: &str| Template::parse(text).unwrap();
+    let levels = vec![level("{TenantId}"), level("{UserId}"), level("{SessionId}.{hash(id, 1..4)}")];
+    let design = KeyDesign::hierarchical(levels, "id").unwrap();
+    assert_eq!(design.to_string(), "{TenantId}/{UserId}/{SessionId}.{hash(id, 1..4)}");
+    let client = Client::new(&table, design, clock.clone());
+    let item = |tenant: u64, n: u64| {
+        json!({
+            "id": format!("i{n:05}"), "TenantId": format!("tenant-{tenant}"), "UserId": n % 10,
+            "SessionId": format!("s{}", n % 3)
+        })
+    };
+    for n in 0..1_200 {
+        client.put(item(n % 4, n / 4)).unwrap();
+        clock.advance(Duration::from_millis(5));
+    }
+
+    // A full key: one request to one partition, and the computed level is stored beside the natural ones.
+    let full = item(1, 17);
+    let found = client.get(&full).unwrap();
+    assert_eq!((found.bill.requests, found.bill.partitions.len()), (1, 1));
+    let (key, stored) = found.item.unwrap();
+    assert_eq!(key.partition.values()[0], "tenant-1".into());
+    assert_eq!(KeyValue::from(stored["partitionKey3"].as_str().unwrap()), key.partition.values()[2]);
+    assert_eq!(stored.get("partitionKey"), None);
+
+    // A prefix: only the partitions that hold any of it, before and after splits go through it.
+    let tenant = json!({"TenantId": "tenant-1"});
+    let plan = client.plan(&tenant).unwrap();
+    assert_eq!(plan.name(), "prefix");
+    assert!(plan.to_string().contains("UserId, which the key is made of, is not fixed"), "{plan}");
+    for splits in 0..4 {
+        clock.advance(Duration::from_secs(10));
+        let holders: BTreeSet<_> = (0..300)
+            .map(|n| client.get(&item(1, n)).unwrap().item.unwrap().0)
+            .map(|key| table.partition_of(&key))
+            .collect();
+        assert!(holders.len() > splits.min(1), "splits divide a prefix: {holders:?}");
+        clock.advance(Duration::from_secs(10));
+        let mut rows = client.read_prefix(&tenant, Filter::all()).unwrap();
+        let mut ids: Vec<String> =
+            rows.by_ref().map(|(_, item)| item["id"].as_str().unwrap().to_owned()).collect();
+        assert!(rows.refusal().is_none());
+        assert_eq!(rows.bill().partitions, holders);
+        assert!(table.partition_count() > holders.len(), "others were left alone");
+        ids.sort();
+        assert_eq!(ids, (0..300).map(|n| format!("i{n:05}")).collect::<Vec<_>>());
+
+        // Two levels narrow it further; an aggregate needs no items.
+        let user = json!({"TenantId": "tenant-1", "UserId": 7});
+        let (count, bill) = client.aggregate_prefix(&user, Aggregate::Count, Filter::all()).unwrap();
+        assert_eq!(count, Aggregated::Count(30));
+        assert!(bill.partitions.is_subset(&holders));
+        let hot = *holders.iter().next().unwrap();
+        let middle = table.token(&key.partition);
+        let range = table.report().partitions.into_iter().find(|p| p.id == hot).unwrap().range;
+        let point = hotplate::ring::RingPoint::before(middle);
+        let at = (range.contains(&point.token, &SortKey::none()) && *range.from() != point).then_some(point);
+        table.split(hot, at, clock.now()).unwrap();
+    }
+
+    // What names no prefix is refused with what it is instead.
+    let refused = client.read_prefix(&json!({"UserId": 7}), Filter::all()).err().unwrap().to_string();
+    assert!(refused.contains("TenantId, which the key is made of, is not fixed"), "{refused}");
+    let refused = client.read(&tenant, &FanOutQuery::default()).err().unwrap().to_string();
+    assert!(refused.contains("use read_prefix"), "{refused}");
+    assert!(KeyDesign::hierarchical(vec![level("{a}"); 4], "id").unwrap_err().to_string().contains("not 4"));
 }

@@ -352,6 +352,17 @@ proptest! {
     }
 }
 
+#[test]
+fn the_client_keeps_every_item_under_a_hierarchical_key() {
+    let level = |text: &str| Template::parse(text).unwrap();
+    for last in ["{session}", "{session}.{random(1..3)}", "{session}.{hash(id, 1..3)}"] {
+        let design =
+            KeyDesign::hierarchical(vec![level("{tenant}"), level("{user}"), level(last)], "id").unwrap();
+        Suite::new(Profile::cosmos_manual(24_000).unwrap(), design)
+            .check(|table, design, clock| Box::new(KeyedRepository::new(table, design, clock)));
+    }
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Invariants see what is wrong
 

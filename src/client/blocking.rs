@@ -4,14 +4,15 @@ use super::driver::{Ran, Runner, run};
 use super::scan_rows::ScanRows;
 use super::write::MoveOutcome;
 use super::{
-    Aggregate, Backend, Bill, FanOut, FanOutQuery, Filter, Fold, KeyDesign, Move, Plan, Record, Request,
-    Response, RetryPolicy, Store, Sweep, Value,
+    Aggregate, Backend, Bill, Comparison, FanOut, FanOutQuery, Filter, Fold, KeyDesign, Move, Plan, Record,
+    Request, Response, RetryPolicy, Store, Sweep, Value,
 };
 use crate::charge::Consistency;
 use crate::clock::Clock;
 use crate::cluster::{Continuation, Refusal, Scan, ScanPart};
 use crate::error::Error;
-use crate::key::{ItemKey, PartitionKey, Properties};
+use crate::key::{EffectivePartitionKey, FieldRef, ItemKey, PartitionKey, Properties, Property};
+use crate::ring::{RingPoint, Token, TokenRange};
 use crate::rng::Seed;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -277,6 +278,70 @@ where
         value.map(|value| (value, bill))
     }
 
+    /// Reads all items whose hierarchical key begins with what is known, in token order. Only the physical partitions that
+    /// hold the prefix are asked ("Hierarchical partition keys": queries by a prefix are "efficiently routed").
+    ///
+    /// # Errors
+    /// When what is known is no prefix of a key: then it is more or less than one.
+    pub fn read_prefix(
+        &self,
+        known: &(impl Properties + ?Sized),
+        filter: Filter,
+    ) -> Result<Rows<'b, ScanRows<B::Item>, B>, Refusal> {
+        let options = &self.options;
+        let (parts, filter) = self.prefix(known, filter)?;
+        let scan = ScanRows::new(parts, filter, options.width, options.retry, options.seed);
+        Ok(Rows::new(scan, self.backend, &self.clock, options.latency))
+    }
+
+    /// Aggregates all items whose hierarchical key begins with what is known.
+    ///
+    /// # Errors
+    /// As [`read_prefix`](Self::read_prefix), or when a request is refused for good.
+    pub fn aggregate_prefix(
+        &self,
+        known: &(impl Properties + ?Sized),
+        aggregate: Aggregate,
+        filter: Filter,
+    ) -> Result<(Value, Bill), Refusal> {
+        let options = &self.options;
+        let (parts, filter) = self.prefix(known, filter)?;
+        let fold = Fold::over_parts(aggregate, parts, filter, options.width, options.retry, options.seed);
+        let (value, bill) = run(fold, self.backend, &self.clock, options.latency, |row| match row {});
+        value.map(|value| (value, bill))
+    }
+
+    /// The ranges of a prefix, and the filter that keeps out keys that only hash alike.
+    fn prefix(
+        &self,
+        known: &(impl Properties + ?Sized),
+        filter: Filter,
+    ) -> Result<(Vec<Scan>, Filter), Refusal> {
+        let plan = self.plan(known)?;
+        let Plan::Prefix(prefixes, _) = &plan else {
+            return Err(Error::invalid(format!("this names no prefix of a hierarchical key: {plan}")).into());
+        };
+        let mut parts = Vec::with_capacity(prefixes.len());
+        for prefix in prefixes {
+            let (from, to) = EffectivePartitionKey::prefix_range(&prefix.values())?;
+            let bound = |epk: &EffectivePartitionKey| RingPoint::before(Token::from_bytes(epk.as_bytes()));
+            let range = TokenRange::new(bound(&from), Some(bound(&to)))?;
+            parts.push(Scan::of(ScanPart::Range(range)).consistency(self.options.consistency));
+        }
+        // Not the key but what it is made of: 126 bits of hash leave nothing to chance, a filter leaves it to nobody.
+        let mut filter = filter;
+        for path in self.design.fields() {
+            let property = known.property(FieldRef { index: 0, path });
+            filter = match property {
+                Property::Text(text) => filter.and(path.clone(), Comparison::Equal, text),
+                Property::Number(text) => filter.and(path.clone(), Comparison::Equal, text),
+                Property::Bool(b) => filter.and(path.clone(), Comparison::Equal, b),
+                Property::Absent | Property::Null | Property::Composite => filter,
+            };
+        }
+        Ok((parts, filter))
+    }
+
     /// Reads everything that passes a filter, in token order: one part for each physical partition, side by side.
     pub fn scan(&self, filter: Filter) -> Rows<'b, ScanRows<B::Item>, B> {
         let options = &self.options;
@@ -309,6 +374,10 @@ where
             Plan::Query(key) => Ok(vec![key]),
             Plan::GetEach(keys, _) => Ok(keys.into_iter().map(|key| key.partition).collect()),
             Plan::FanOut(keys, _) => Ok(keys),
+            Plan::Prefix(_, why) => Err(Error::invalid(format!(
+                "only a prefix of the key is fixed, because {why}: use read_prefix"
+            ))
+            .into()),
             Plan::Scan(why) => {
                 Err(Error::invalid(format!("only a scan finds this, because {why}: use scan")).into())
             }

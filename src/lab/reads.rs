@@ -120,7 +120,8 @@ impl LoadedTable {
                 rows.refusal().map_or(Ok(()), |refusal| Err(refused(refusal.clone())))?;
                 (items, rows.bill())
             }
-            Plan::Scan(_) => {
+            // Designs of the lab have one level, so that there is no prefix.
+            Plan::Prefix(..) | Plan::Scan(_) => {
                 let mut rows = client.scan(filter);
                 let items = rows.by_ref().count() as u64;
                 rows.refusal().map_or(Ok(()), |refusal| Err(refused(refusal.clone())))?;
@@ -132,7 +133,9 @@ impl LoadedTable {
             plan: plan.name().into(),
             why: match &plan {
                 Plan::Get(_) | Plan::Query(_) => String::new(),
-                Plan::GetEach(_, why) | Plan::FanOut(_, why) | Plan::Scan(why) => why.clone(),
+                Plan::GetEach(_, why) | Plan::FanOut(_, why) | Plan::Prefix(_, why) | Plan::Scan(why) => {
+                    why.clone()
+                }
             },
             requests: bill.requests,
             partitions: bill.partitions.len() as u32,

@@ -148,6 +148,8 @@ impl FannedOut for Plan {
             Self::Get(_) | Self::Query(_) => 1,
             Self::GetEach(keys, _) => keys.len() as u64,
             Self::FanOut(keys, _) => keys.len() as u64,
+            // One to each physical partition of the prefix: at the least one for each prefix.
+            Self::Prefix(keys, _) => keys.len() as u64,
             // As many as there is data: no number is small enough.
             Self::Scan(_) => u64::MAX,
         }
@@ -158,7 +160,7 @@ impl FannedOut for Plan {
             Self::Get(key) => vec![key.partition.to_string()],
             Self::Query(key) => vec![key.to_string()],
             Self::GetEach(keys, _) => keys.iter().map(|key| key.partition.to_string()).collect(),
-            Self::FanOut(keys, _) => keys.iter().map(ToString::to_string).collect(),
+            Self::FanOut(keys, _) | Self::Prefix(keys, _) => keys.iter().map(ToString::to_string).collect(),
             Self::Scan(_) => return self.to_string(),
         };
         format!("{self}; {}", list("key", &keys))

@@ -76,7 +76,7 @@ impl<'b, B: Backend<Item = Value>> KeyedRepository<'b, B> {
         let before = self.locate(old)?;
         // A call that was left half-way has stored the new item already. With a random suffix its key would be drawn
         // anew, and the item would be there twice.
-        let there = match same_key(self.client.design(), old, new) {
+        let there = match self.client.design().same_key(old, new) {
             true => None,
             // Two values can have the same calculated suffix: then there is only one place.
             false => self.locate(new)?.filter(|(key, _)| before.as_ref().is_none_or(|(old, _)| old != key)),
@@ -107,15 +107,6 @@ impl<'b, B: Backend<Item = Value>> KeyedRepository<'b, B> {
             }
         })
     }
-}
-
-/// Whether two items have the same key up to what is drawn at random.
-fn same_key(design: &KeyDesign, a: &Value, b: &Value) -> bool {
-    use crate::key::{FieldRef, Properties};
-    design.template().fields().iter().enumerate().all(|(index, path)| {
-        let field = FieldRef { index, path };
-        a.property(field) == b.property(field)
-    })
 }
 
 impl<B: Backend<Item = Value>> Repository for KeyedRepository<'_, B> {

@@ -4,7 +4,7 @@
 //! the same items and the same logical keys come up again and again.
 
 use crate::client::KeyDesign;
-use crate::key::{FieldPath, Part};
+use crate::key::{FieldPath, Part, Template};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value};
@@ -23,8 +23,9 @@ pub struct Schema {
     identity: FieldPath,
     identities: Vec<Value>,
     properties: Vec<(FieldPath, Vec<Value>)>,
-    /// Indices into `properties` (or the identity, as `None`) that stand in the key as they are.
+    /// What stands in the key as it is.
     logical: Vec<FieldPath>,
+    /// All that the key is made of.
     keyed: Vec<FieldPath>,
 }
 
@@ -33,16 +34,15 @@ impl Schema {
     /// made of has three values. One more, `note`, belongs to no key.
     pub fn of(design: &KeyDesign) -> Self {
         let identity = design.sort().clone();
-        let template = design.template();
-        let keyed: Vec<FieldPath> = template.fields().to_vec();
-        let logical = template
-            .parts()
-            .iter()
-            .filter_map(|part| match part {
-                Part::Field(field) => Some(template.fields()[*field].clone()),
+        let keyed: Vec<FieldPath> = design.fields().into_iter().cloned().collect();
+        let plain = |level: &Template| -> Vec<FieldPath> {
+            let fields = level.parts().iter().filter_map(|part| match part {
+                Part::Field(field) => Some(level.fields()[*field].clone()),
                 _ => None,
-            })
-            .collect();
+            });
+            fields.collect()
+        };
+        let logical = design.levels().iter().flat_map(plain).collect();
         let texts = |name: &str, count: usize| -> Vec<Value> {
             (0..count).map(|i| Value::from(format!("{name}-{i}"))).collect()
         };
@@ -173,7 +173,6 @@ fn set(map: &mut Map<String, Value>, path: &FieldPath, value: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::Template;
     use crate::profile::Service;
     use serde_json::json;
 

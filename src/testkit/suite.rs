@@ -162,7 +162,7 @@ impl Suite {
 
     /// What the suite is about, as messages name it.
     fn name(&self) -> String {
-        format!("items keyed by {} on {}", self.design.template(), self.profile.name())
+        format!("items keyed by {} on {}", self.design, self.profile.name())
     }
 
     /// Runs the histories on repositories that `open` makes, one for each history on a table of its own.
