@@ -373,6 +373,24 @@ fn a_read_names_properties_and_their_values() {
     let many: Vec<String> = (0..100).map(|i| format!("b={i}")).collect();
     let further: Vec<&str> = many.iter().flat_map(|read| ["--read", read]).collect();
     refused_with(&further, &["--read: at most"]);
+    for (mix, expected) in [
+        ("write=80", "is no mix"),
+        ("write=80,read=", "is no mix"),
+        ("write=80,read=-1", "is no mix"),
+        ("write=80,write=20", "is no mix"),
+        ("80,20", "is no mix"),
+        ("write=0,read=20", "write: 1 to"),
+        ("write=1,read=99999999", "read: 1 to"),
+    ] {
+        refused_with(&["--read", "b=1", "--rcu", "5", "--mix", mix], &["--mix", expected]);
+    }
+    let read = ["--read", "b=1", "--mix", "write=80,read=20"];
+    refused_with(&read, &["--mix: say with --rcu"]);
+    refused_with(
+        &[&read[..], &["--rcu", "5", "--workers", "5"]].concat(),
+        &["--mix: reads run beside a --rate"],
+    );
+    refused_with(&["--mix", "write=80,read=20"], &["--read"]);
 }
 
 #[test]

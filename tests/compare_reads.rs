@@ -97,3 +97,45 @@ fn a_read_that_cannot_be_is_refused_by_name() {
         assert!(output.stdout.is_empty());
     }
 }
+
+/// `--mix` runs the reads beside the writes: on DynamoDB they have units of their own, on Cosmos DB they take the writes'.
+#[test]
+fn reads_under_the_load_are_throttled_where_they_are_hot() {
+    let designs = ["--key", "{date}.{hash(tailnum, 1..200)}", "--key", "{date}.{random(1..200)}"];
+    let read = ["--read", "date=2013-01-01,tailnum=N14228"];
+    let mix = |extra: &[&str]| {
+        let report = compare(&[&designs[..], &read[..], extra].concat());
+        [0, 1].map(|design| report["designs"][design]["mix"].clone())
+    };
+    let share = |mix: &Value, name: &str| mix[name].as_f64().unwrap();
+    let dynamodb = ["--wcu", "10000", "--rcu", "12000", "--mix", "write=80,read=20"];
+    let [hash, random] = mix(&dynamodb);
+    assert_eq!((share(&hash, "writes_per_s"), share(&hash, "reads_per_s")), (9_000.0, 2_250.0));
+    // One flight is half a unit of one partition under the hash: 1,125 a second of its 3,000, and the reads are one key's.
+    assert_eq!(share(&hash, "read_units_per_s"), 1_125.0);
+    assert_eq!((share(&hash, "hottest_partition_share"), share(&hash, "reads_throttled_share")), (1.0, 0.0));
+    // Under the random suffix each read is two hundred queries: far beyond what the table pays for.
+    assert!(share(&random, "read_units_per_s") >= 225_000.0, "{random}");
+    assert!(share(&random, "reads_throttled_share") > 0.9, "{random}");
+    // Reads never take write units there.
+    let [alone, _] = mix(&["--wcu", "10000", "--rcu", "12000", "--mix", "write=1000000,read=1"]);
+    assert_eq!(share(&alone, "writes_throttled_share"), share(&hash, "writes_throttled_share"));
+
+    let cosmos = |mix_of: &str| {
+        let base = ["--profile", "cosmos", "--ru", "80000", "--layouts", "1", "--mix", mix_of];
+        let output = Command::new(env!("CARGO_BIN_EXE_hotplate"))
+            .args(["compare", FLIGHTS, "--json", "--rate", "9000"])
+            .args(designs)
+            .args(read)
+            .args(base)
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+        report["designs"][0]["mix"].clone()
+    };
+    let (few, many) = (cosmos("write=1000,read=1"), cosmos("write=1,read=1"));
+    assert!(
+        share(&many, "writes_throttled_share") > share(&few, "writes_throttled_share") + 0.02,
+        "reads take what writes have: {few} {many}"
+    );
+}

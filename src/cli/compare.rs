@@ -10,8 +10,8 @@ use hotplate::error::{Error, Result};
 use hotplate::key::{FieldPath, Part, Template};
 use hotplate::lab::report::{Design, Load, Report};
 use hotplate::lab::{
-    Comparison, Experiment, KeyedRows, KeyedRowsBuilder, LoadShape, READS_MAX, ReadSpec, Retries, SortRule,
-    Windows as WindowSet, percent, whole,
+    Comparison, Experiment, KeyedRows, KeyedRowsBuilder, LoadShape, Mix, READS_MAX, ReadSpec, Retries,
+    SortRule, Windows as WindowSet, percent, whole,
 };
 use hotplate::profile::{DYNAMODB_PARTITION_WRITE, Profile, Service};
 use hotplate::rng::Seed;
@@ -95,6 +95,9 @@ pub(crate) struct Arguments {
     /// What a read costs under each design: equal properties, like 'date=2013-11-27,tailnum=N14228'; give several.
     #[arg(long = "read", value_name = "FILTER")]
     reads: Vec<String>,
+    /// Also run the reads under the load, so many beside so many writes: 'write=80,read=20'. The rate stays the writes'.
+    #[arg(long, value_name = "PARTS", requires = "reads")]
+    mix: Option<String>,
     /// Search for the highest rate of each design.
     #[arg(long)]
     find_max: bool,
@@ -135,6 +138,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Service::Cosmos => 1,
     });
     let reads = reads(&arguments.reads)?;
+    let mix = arguments.mix.as_deref().map(|text| mix(text, arguments)).transpose()?;
     if arguments.html.as_deref().is_some_and(|html| output::is_same_file(html, &arguments.file)) {
         return Err(Error::invalid("--html: this is the data file, which would be lost"));
     }
@@ -156,6 +160,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         sort_name: arguments.sort.clone().unwrap_or_else(|| "row number".into()),
         layouts,
         reads: loaded.reads,
+        mix,
         find_max: arguments.find_max,
         seed,
         warnings: loaded.warnings,
@@ -314,6 +319,33 @@ fn reads(texts: &[String]) -> Result<Vec<AskedRead>> {
             Ok(AskedRead { text: text.clone(), equal })
         })
         .collect()
+}
+
+/// Parses `write=80,read=20`.
+fn mix(text: &str, arguments: &Arguments) -> Result<Mix> {
+    let wrong = || Error::invalid(format!("--mix: {text:?} is no mix: write it like 'write=80,read=20'"));
+    let (mut writes, mut reads) = (None, None);
+    for part in text.split(',') {
+        let (name, parts) = part.split_once('=').ok_or_else(wrong)?;
+        let place = match name.trim() {
+            "write" => &mut writes,
+            "read" => &mut reads,
+            _ => return Err(wrong()),
+        };
+        if place.replace(parts.trim().parse::<u32>().map_err(|_| wrong())?).is_some() {
+            return Err(wrong());
+        }
+    }
+    let (Some(writes), Some(reads)) = (writes, reads) else { return Err(wrong()) };
+    if arguments.workers.is_some() || arguments.retries > 0 {
+        return Err(Error::invalid(
+            "--mix: reads run beside a --rate of writes, not with --workers or --retries",
+        ));
+    }
+    if arguments.profile == "dynamodb" && arguments.rcu.is_none() {
+        return Err(Error::invalid("--mix: say with --rcu what the table pays for reads"));
+    }
+    Mix::new(writes, reads).map_err(|error| error.within("--mix"))
 }
 
 /// The parts between commas that are not inside double quotes.
@@ -765,6 +797,33 @@ fn read_lines(report: &Report) -> Vec<String> {
                 counted(u64::from(read.partitions), "partition"),
                 units(read.units),
                 if report.unit == "WCU" { "RCU" } else { "RU" },
+            ));
+        }
+    }
+    lines.extend(mix_lines(report));
+    lines
+}
+
+/// What became of the reads under the load.
+fn mix_lines(report: &Report) -> Vec<String> {
+    let Some(mix) = report.designs.first().and_then(|design| design.mix.as_ref()) else { return Vec::new() };
+    let unit = if report.unit == "WCU" { "RCU" } else { "RU" };
+    let mut lines = vec![format!(
+        "mix, {} writes/s and {} reads/s, the reads in turn, nothing tried again; the table pays for {} {unit}/s:",
+        whole(mix.writes_per_s),
+        whole(mix.reads_per_s),
+        whole(mix.table_units_per_s),
+    )];
+    for design in &report.designs {
+        if let Some(mix) = &design.mix {
+            lines.push(format!(
+                "{}: {} of the writes and {} of the reads throttled; reads ask for {} {unit}/s, {} of it of partition {}",
+                clean(&design.key),
+                percent(mix.writes_throttled_share),
+                percent(mix.reads_throttled_share),
+                whole(mix.read_units_per_s),
+                percent(mix.hottest_partition_share),
+                mix.hottest_partition
             ));
         }
     }

@@ -438,6 +438,25 @@ fn groups(d: &Design) -> Vec<(&'static str, Vec<Fact>)> {
         windows.extend(w.worst_max_rate_per_s.map(|value| fact("worst max rate/s", rate(value), "")));
         groups.push(("Windows", windows));
     }
+    if let Some(mix) = &d.mix {
+        let reads = vec![
+            fact("writes/s", rate(mix.writes_per_s), ""),
+            fact("reads/s", rate(mix.reads_per_s), ""),
+            fact("writes throttled", share(mix.writes_throttled_share), ""),
+            fact("reads throttled", share(mix.reads_throttled_share), ""),
+            fact(
+                "read units/s",
+                rate(mix.read_units_per_s),
+                format!("of {} paid for", rate(mix.table_units_per_s)),
+            ),
+            fact(
+                "hottest partition of reads",
+                share(mix.hottest_partition_share),
+                format!("partition {}", mix.hottest_partition),
+            ),
+        ];
+        groups.push(("Reads under the load", reads));
+    }
     groups
 }
 

@@ -9,14 +9,16 @@
 //! A hash that is not public makes one layout a matter of luck: few keys collide or do not. So a DynamoDB design is
 //! measured under many seeded layouts, and every design under the same ones. Cosmos DB's placement is exact: one.
 
+use super::limits::UnitLimits;
+use super::mixed::{MixOutcome, ReadRequest, replay_mixed};
 use super::reads::LoadedTable;
 use super::report::{
-    Design, HeatMap, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, SCHEMA, Spread, Windowing,
-    Windows as WindowFigures,
+    Design, HeatMap, KeyLoad, Load, MixFigures, Pair, PartitionLoad, ReadCost, Report, SCHEMA, Spread,
+    Windowing, Windows as WindowFigures,
 };
 use super::verdict::{self, Facts};
 use super::{
-    Attempts, KeyedRows, Outcome, READS_MAX, ReadSpec, Retries, SortRule, WriteLimits, hold, max_rate,
+    Attempts, KeyedRows, Mix, Outcome, READS_MAX, ReadSpec, Retries, SortRule, WriteLimits, hold, max_rate,
     replay_closed, replay_open, replay_retrying,
 };
 use crate::client::KeyDesign;
@@ -102,6 +104,8 @@ pub struct Experiment {
     pub layouts: u32,
     /// Reads to be costed.
     pub reads: Vec<ReadSpec>,
+    /// Whether to run them under the load too, and how many of them.
+    pub mix: Option<Mix>,
     /// Whether to search for the highest rate.
     pub find_max: bool,
     /// The seed of all layouts.
@@ -197,6 +201,14 @@ impl Comparison {
                 "reads: at most {READS_MAX}, not {}",
                 experiment.reads.len()
             )));
+        }
+        if experiment.mix.is_some() {
+            if experiment.reads.is_empty() {
+                return Err(Error::invalid("mix: there are no reads to run under the load"));
+            }
+            if !matches!(experiment.load, LoadShape::Open { retries: Retries { most: 0, .. }, .. }) {
+                return Err(Error::invalid("mix: reads run beside a rate of writes, not workers or retries"));
+            }
         }
         let limits = WriteLimits::new(&experiment.profile, experiment.item);
         Ok(Self { experiment, designs, limits })
@@ -389,6 +401,8 @@ impl Comparison {
         };
         let throttled_keys =
             outcome.detail.as_ref().map(|detail| detail.throttled_keys.as_slice()).unwrap_or_default();
+        let (reads, requests): (Vec<_>, Vec<_>) = self.reads(design, chosen)?.into_iter().unzip();
+        let mix = self.mixed(rows, &partition_of, &requests);
         let mut figures = Design {
             key: design.template.to_string(),
             offered_per_s: offered,
@@ -426,7 +440,8 @@ impl Comparison {
             ceiling_per_s: self.ceiling(unsplittable),
             skipped_rows: design.rows.skipped(),
             skipped_examples: design.rows.skipped_examples().to_vec(),
-            reads: self.reads(design, chosen)?,
+            reads,
+            mix,
             heat,
             verdict: String::new(),
         };
@@ -435,7 +450,7 @@ impl Comparison {
     }
 
     /// Carries the reads out on a table with the design's rows, laid out as in the chosen layout.
-    fn reads(&self, design: &Grouped<'_>, layout: usize) -> Result<Vec<ReadCost>> {
+    fn reads(&self, design: &Grouped<'_>, layout: usize) -> Result<Vec<(ReadCost, Vec<ReadRequest>)>> {
         if self.experiment.reads.is_empty() {
             return Ok(Vec::new());
         }
@@ -460,6 +475,28 @@ impl Comparison {
             .enumerate()
             .map(|(number, spec)| table.read(&keyed, number, spec))
             .collect()
+    }
+
+    /// The reads in turn beside these rows, under the chosen layout.
+    fn mixed(&self, rows: &[u32], partition_of: &[u16], requests: &[Vec<ReadRequest>]) -> Option<MixFigures> {
+        let (mix, LoadShape::Open { rate, .. }) = (self.experiment.mix?, self.experiment.load) else {
+            return None;
+        };
+        let own = UnitLimits::of_reads(&self.experiment.profile);
+        let attempts = Attempts { rows, partition_of };
+        let outcome = replay_mixed(&self.limits, own.as_ref(), attempts, rate, mix, requests);
+        let skew = Skew::of(&outcome.read_milli);
+        Some(MixFigures {
+            writes_per_s: rate as f64,
+            reads_per_s: mix.reads_per_s(rate as f64),
+            writes_throttled_share: MixOutcome::share(outcome.writes_throttled, outcome.writes),
+            reads_throttled_share: MixOutcome::share(outcome.reads_throttled, outcome.reads),
+            requests_throttled_share: MixOutcome::share(outcome.requests_throttled, outcome.requests),
+            read_units_per_s: outcome.read_units_per_s(),
+            table_units_per_s: self.experiment.profile.throughput().read_rate().units(),
+            hottest_partition: skew.hottest_index.unwrap_or(0) as u32,
+            hottest_partition_share: skew.hottest_share,
+        })
     }
 
     fn facts<'a>(&'a self, design: &Grouped<'a>) -> Facts<'a> {

@@ -1,19 +1,92 @@
-//! A profile's write limits as the replay loops use them: meters, and one plain word of state for each.
+//! A profile's limits as the replay loops use them: meters, and one plain word of state for each.
 
 use crate::budget::{Fill, Meter, Rate};
 use crate::charge::{Footprint, RequestCharge};
 use crate::clock::Instant;
-use crate::profile::{Metering, Profile, Sharing};
+use crate::profile::{Metering, Profile, Sharing, Throughput};
 use crate::units::Bytes;
 
-/// What every write must pass, and what it costs. The same meters as `budget` uses, without its atomics.
+/// The two limits of one capacity, for all partitions. The same meters as `budget` uses, without its atomics.
 #[derive(Clone, Debug)]
-pub struct WriteLimits {
+pub(super) struct UnitLimits {
     ceiling: Option<Meter>,
     allowance: Meter,
     sharing: Sharing,
     partitions: usize,
     fill: Fill,
+}
+
+impl UnitLimits {
+    fn new(profile: &Profile, table: Rate, share: Rate, partition: Rate, fill: Fill) -> Self {
+        let rate = match profile.sharing() {
+            Sharing::Pooled => table,
+            Sharing::Even => share,
+        };
+        Self {
+            ceiling: (profile.metering() == Metering::Bucket).then(|| Meter::ceiling(partition)),
+            allowance: profile.allowance_meter(rate),
+            sharing: profile.sharing(),
+            partitions: profile.partitions() as usize,
+            fill,
+        }
+    }
+
+    /// What reads must pass where they have limits of their own, with nothing saved up; `None` where they draw on those of
+    /// writes.
+    pub(super) fn of_reads(profile: &Profile) -> Option<Self> {
+        match profile.throughput() {
+            Throughput::Request(_) => None,
+            Throughput::ReadWrite { read, .. } => Some(Self::new(
+                profile,
+                *read,
+                profile.share(profile.partitions()).read_rate(),
+                profile.partition_throughput().read_rate(),
+                Fill::Empty,
+            )),
+        }
+    }
+
+    pub(super) fn begin(&self) -> States {
+        let begin = |meter: &Meter| meter.begin(Instant::START, self.fill);
+        let gauges = match self.sharing {
+            Sharing::Pooled => 1,
+            Sharing::Even => self.partitions,
+        };
+        States {
+            // A ceiling is full at the start unless everything is to be drained.
+            ceilings: self
+                .ceiling
+                .as_ref()
+                .map(|meter| vec![begin(meter); self.partitions])
+                .unwrap_or_default(),
+            allowances: vec![begin(&self.allowance); gauges],
+        }
+    }
+
+    /// Offers a request of so many milli-units to a partition: whether it passes.
+    #[inline]
+    pub(super) fn offer(&self, states: &mut States, partition: usize, now: Instant, milli: u64) -> bool {
+        let pool = if self.sharing == Sharing::Pooled { 0 } else { partition };
+        let allowance = self.allowance.at(now);
+        if let Some(meter) = &self.ceiling {
+            let ceiling = meter.at(now);
+            let state = states.ceilings[partition];
+            if !ceiling.admits(state) || !allowance.admits(states.allowances[pool]) {
+                return false;
+            }
+            states.ceilings[partition] = ceiling.settle(state, milli);
+        } else if !allowance.admits(states.allowances[pool]) {
+            return false;
+        }
+        states.allowances[pool] = allowance.settle(states.allowances[pool], milli);
+        true
+    }
+}
+
+/// What every write must pass, and what it costs.
+#[derive(Clone, Debug)]
+pub struct WriteLimits {
+    units: UnitLimits,
     charge_milli: u64,
     table: Rate,
     partition: Rate,
@@ -23,20 +96,14 @@ impl WriteLimits {
     /// The limits of a table with its partitions at creation, for new items of this size. Burst credit starts empty.
     pub fn new(profile: &Profile, item: Bytes) -> Self {
         let count = profile.partitions();
-        let rate = match profile.sharing() {
-            Sharing::Pooled => profile.throughput().write_rate(),
-            Sharing::Even => profile.share(count).write_rate(),
-        };
         let footprint = Footprint::Write { before: None, after: Some(item) };
+        let share = profile.share(count).write_rate();
+        let ceiling = profile.partition_throughput().write_rate();
+        let table = profile.throughput().write_rate();
         Self {
-            ceiling: (profile.metering() == Metering::Bucket)
-                .then(|| Meter::ceiling(profile.partition_throughput().write_rate())),
-            allowance: profile.allowance_meter(rate),
-            sharing: profile.sharing(),
-            partitions: count as usize,
-            fill: Fill::Base,
+            units: UnitLimits::new(profile, table, share, ceiling, Fill::Base),
             charge_milli: milli(&profile.tariff().charge(&footprint)),
-            table: profile.throughput().write_rate(),
+            table,
             partition: profile.partition_write_limit(count),
         }
     }
@@ -44,12 +111,17 @@ impl WriteLimits {
     /// The same limits with nothing saved up at the start: the steady state from the first write on.
     #[must_use]
     pub fn drained(&self) -> Self {
-        Self { fill: Fill::Empty, ..self.clone() }
+        Self { units: UnitLimits { fill: Fill::Empty, ..self.units.clone() }, ..self.clone() }
+    }
+
+    /// The limits without the price of a write.
+    pub(super) fn units(&self) -> &UnitLimits {
+        &self.units
     }
 
     /// Partitions.
     pub fn partitions(&self) -> usize {
-        self.partitions
+        self.units.partitions
     }
 
     /// What one write costs, in milli-units.
@@ -89,46 +161,21 @@ impl WriteLimits {
     }
 
     pub(super) fn begin(&self) -> States {
-        let begin = |meter: &Meter| meter.begin(Instant::START, self.fill);
-        let gauges = match self.sharing {
-            Sharing::Pooled => 1,
-            Sharing::Even => self.partitions,
-        };
-        States {
-            // A ceiling is full at the start unless everything is to be drained.
-            ceilings: self
-                .ceiling
-                .as_ref()
-                .map(|meter| vec![begin(meter); self.partitions])
-                .unwrap_or_default(),
-            allowances: vec![begin(&self.allowance); gauges],
-        }
+        self.units.begin()
     }
 
     /// Offers one write to a partition: whether it passes.
     #[inline]
     pub(super) fn offer(&self, states: &mut States, partition: usize, now: Instant) -> bool {
-        let pool = if self.sharing == Sharing::Pooled { 0 } else { partition };
-        let allowance = self.allowance.at(now);
-        if let Some(meter) = &self.ceiling {
-            let ceiling = meter.at(now);
-            let state = states.ceilings[partition];
-            if !ceiling.admits(state) || !allowance.admits(states.allowances[pool]) {
-                return false;
-            }
-            states.ceilings[partition] = ceiling.settle(state, self.charge_milli);
-        } else if !allowance.admits(states.allowances[pool]) {
-            return false;
-        }
-        states.allowances[pool] = allowance.settle(states.allowances[pool], self.charge_milli);
-        true
+        self.units.offer(states, partition, now, self.charge_milli)
     }
 
     /// When a write that was refused would pass if nobody else came.
     pub(super) fn retry_at(&self, states: &States, partition: usize, now: Instant) -> Instant {
-        let pool = if self.sharing == Sharing::Pooled { 0 } else { partition };
-        let allowance = self.allowance.admits_at(states.allowances[pool], now);
-        match &self.ceiling {
+        let limits = &self.units;
+        let pool = if limits.sharing == Sharing::Pooled { 0 } else { partition };
+        let allowance = limits.allowance.admits_at(states.allowances[pool], now);
+        match &limits.ceiling {
             Some(meter) => meter.admits_at(states.ceilings[partition], now).max(allowance),
             None => allowance,
         }

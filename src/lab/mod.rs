@@ -14,6 +14,7 @@
 mod compare;
 mod keyed_rows;
 mod limits;
+mod mixed;
 mod reads;
 mod replay;
 pub mod report;
@@ -23,6 +24,7 @@ mod verdict;
 pub use compare::{Comparison, Experiment, LoadShape, Progress, Windows};
 pub use keyed_rows::{KeyedRows, KeyedRowsBuilder, SortRule};
 pub use limits::WriteLimits;
+pub use mixed::{MIX_PARTS_MAX, Mix};
 pub use reads::{READS_MAX, ReadSpec};
 pub use replay::{Attempts, Outcome, Retries, hold, replay_closed, replay_open, replay_retrying};
 pub use search::{MAX_RATE_HOLD_SECONDS, MAX_RATE_THROTTLED_PER_MILLE, max_rate};

@@ -3,17 +3,21 @@
 //! The rows are put into a real table, as items of the right size that carry nothing but which reads they answer, and
 //! each read is carried out by the client: so requests, pages and charges are counted, not computed.
 
+use super::mixed::ReadRequest;
 use super::report::ReadCost;
 use crate::budget::Rate;
 use crate::charge::Consistency;
-use crate::client::{Client, Comparison, FanOutQuery, Filter, KeyDesign, Options, Plan, Record};
+use crate::client::{
+    Backend, Client, Comparison, FanOutQuery, Filter, KeyDesign, Options, Plan, Record, Reply, Request,
+};
 use crate::clock::{Clock, Instant};
 use crate::cluster::Table;
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::key::{FieldRef, ItemKey, KeyValue, PartitionKey, Properties, Property, SortKey};
-use crate::profile::{Profile, Throughput};
+use crate::profile::{Profile, Service, Throughput};
 use crate::units::{Bytes, MILLI};
+use parking_lot::Mutex;
 use std::time::Duration;
 
 /// Reads in one experiment at the most: an item carries a bit for each.
@@ -60,8 +64,42 @@ impl Record for Ghost {
 
 /// A design's rows in a table.
 pub(super) struct LoadedTable {
-    table: Table<Ghost>,
+    table: Recorder,
     clock: Clock,
+}
+
+/// A table that writes down what each request asked of which partition.
+struct Recorder {
+    table: Table<Ghost>,
+    requests: Mutex<Vec<ReadRequest>>,
+}
+
+impl Backend for Recorder {
+    type Item = Ghost;
+
+    fn execute(&self, request: &Request<Ghost>, now: Instant) -> Reply<Ghost> {
+        let reply = self.table.execute(request, now);
+        if let Ok(response) = &reply {
+            let charge = response.charge();
+            let milli = charge.read.milli() + charge.request.milli();
+            let partitions = response.partitions();
+            // A page may go on through several partitions; which of them took what is not told: equal parts.
+            let parts = partitions.len().max(1) as u64;
+            let mut requests = self.requests.lock();
+            requests.extend(
+                partitions.iter().map(|p| ReadRequest { partition: p.0, milli: milli.div_ceil(parts) }),
+            );
+        }
+        reply
+    }
+
+    fn service(&self) -> Service {
+        self.table.service()
+    }
+
+    fn parts(&self) -> u32 {
+        self.table.parts()
+    }
 }
 
 impl LoadedTable {
@@ -97,11 +135,17 @@ impl LoadedTable {
                 .map_err(|refusal| Error::invalid(format!("loading for reads: {refusal}")))?;
         }
         clock.advance(Duration::from_millis(rows.len() as u64 + 1_000));
-        Ok(Self { table, clock })
+        Ok(Self { table: Recorder { table, requests: Mutex::default() }, clock })
     }
 
-    /// Carries out read number `number`.
-    pub(super) fn read(&self, design: &KeyDesign, number: usize, spec: &ReadSpec) -> Result<ReadCost> {
+    /// Carries out read number `number`: what it costs, and what it asked of each partition.
+    pub(super) fn read(
+        &self,
+        design: &KeyDesign,
+        number: usize,
+        spec: &ReadSpec,
+    ) -> Result<(ReadCost, Vec<ReadRequest>)> {
+        self.table.requests.lock().clear();
         let options = Options { consistency: Consistency::Eventual, ..Options::default() };
         let client = Client::new(&self.table, design.clone(), self.clock.clone()).with(options);
         let refused = |refusal: crate::cluster::Refusal| Error::invalid(format!("{}: {refusal}", spec.text));
@@ -128,7 +172,7 @@ impl LoadedTable {
                 (items, rows.bill())
             }
         };
-        Ok(ReadCost {
+        let cost = ReadCost {
             filter: spec.text.clone(),
             plan: plan.name().into(),
             why: match &plan {
@@ -141,6 +185,7 @@ impl LoadedTable {
             partitions: bill.partitions.len() as u32,
             units: (bill.charge.read.milli() + bill.charge.request.milli()) as f64 / MILLI as f64,
             items,
-        })
+        };
+        Ok((cost, std::mem::take(&mut *self.table.requests.lock())))
     }
 }

@@ -146,6 +146,8 @@ pub struct Design {
     pub skipped_examples: Vec<String>,
     /// What the reads that were asked for cost under this design.
     pub reads: Vec<ReadCost>,
+    /// Those reads under the load, if that was asked for.
+    pub mix: Option<MixFigures>,
     /// The heat map: offered and throttled units by time or window, and partition.
     pub heat: HeatMap,
     /// What it all means.
@@ -199,6 +201,29 @@ pub struct ReadCost {
     pub units: f64,
     /// Items that came back.
     pub items: u64,
+}
+
+/// Reads in turn beside the writes, nothing tried again, held for a minute at least.
+#[derive(Clone, Debug, Serialize)]
+pub struct MixFigures {
+    /// Writes offered each second.
+    pub writes_per_s: f64,
+    /// Reads offered each second.
+    pub reads_per_s: f64,
+    /// Writes throttled ÷ writes.
+    pub writes_throttled_share: f64,
+    /// Reads of which any request was throttled ÷ reads.
+    pub reads_throttled_share: f64,
+    /// Requests of reads throttled ÷ requests of reads.
+    pub requests_throttled_share: f64,
+    /// Read units or request units that the reads ask for each second, ...
+    pub read_units_per_s: f64,
+    /// ... and what the table pays for.
+    pub table_units_per_s: f64,
+    /// The partition that reads asked most of.
+    pub hottest_partition: u32,
+    /// Its share of the units that reads asked for.
+    pub hottest_partition_share: f64,
 }
 
 /// How often a design's few keys shared partitions.

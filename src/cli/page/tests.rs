@@ -1,7 +1,7 @@
 //! Tests of the page: what it shows, escapes and leaves out, on reports made up for the purpose.
 
 use super::*;
-use hotplate::lab::report::{HeatMap, SCHEMA, Windowing, Windows};
+use hotplate::lab::report::{HeatMap, MixFigures, SCHEMA, Windowing, Windows};
 use hotplate::rng::Seed;
 use proptest::prelude::*;
 
@@ -41,6 +41,17 @@ fn design(key: &str, columns: usize, partitions: usize, load: impl Fn(usize, usi
             units: 164.5,
             items: 1_014,
         }],
+        mix: Some(MixFigures {
+            writes_per_s: OFFERED,
+            reads_per_s: OFFERED / 4.0,
+            writes_throttled_share: 0.03,
+            reads_throttled_share: 0.123,
+            requests_throttled_share: 0.04,
+            read_units_per_s: 4_321.0,
+            table_units_per_s: 12_000.0,
+            hottest_partition: 4,
+            hottest_partition_share: 0.2,
+        }),
         key: key.into(),
         offered_per_s: OFFERED,
         writes: if total > 0.0 { 336_776 } else { 0 },
