@@ -128,10 +128,12 @@ pub struct Repeat {
     pub body: Option<Traversal>,
     /// Who leaves the loop.
     pub until: Option<Traversal>,
-    /// Whether `until` and `times` are checked before a round.
+    /// Whether `until` is checked before a round.
     pub until_first: bool,
     /// After so many rounds everybody leaves.
     pub times: Option<u32>,
+    /// Whether `times` is checked before a round.
+    pub times_first: bool,
     /// Whether traversers are also passed on as they go round; with a traversal, only those it holds for.
     pub emit: Option<Option<Traversal>>,
     /// Whether `emit` is checked before a round.

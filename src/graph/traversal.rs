@@ -349,7 +349,7 @@ impl<S> Traversal<S> {
 
     /// Everybody leaves after so many rounds.
     pub fn times(self, rounds: u32) -> Self {
-        self.modulate(None, |repeat, _, first| (repeat.times, repeat.until_first) = (Some(rounds), first))
+        self.modulate(None, |repeat, _, first| (repeat.times, repeat.times_first) = (Some(rounds), first))
     }
 
     /// Passes everybody on at each round as well.

@@ -77,15 +77,13 @@ impl Loop<'_> {
         leaving: &mut Vec<Traverser>,
         run: &mut Run<'_>,
     ) -> Outcome<()> {
-        if repeat.until_first == before {
-            if repeat.times.is_some_and(|times| self.rounds >= times) {
-                leaving.append(&mut self.frontier);
-            }
-            if let Some(until) = &repeat.until {
-                let (done, others) = holding(until, self.until_at, std::mem::take(&mut self.frontier), run)?;
-                leaving.extend(done);
-                self.frontier = others;
-            }
+        if repeat.times_first == before && repeat.times.is_some_and(|times| self.rounds >= times) {
+            leaving.append(&mut self.frontier);
+        }
+        if let Some(until) = repeat.until.as_ref().filter(|_| repeat.until_first == before) {
+            let (done, others) = holding(until, self.until_at, std::mem::take(&mut self.frontier), run)?;
+            leaving.extend(done);
+            self.frontier = others;
         }
         if let Some(emit) = repeat.emit.as_ref().filter(|_| repeat.emit_first == before) {
             match emit {

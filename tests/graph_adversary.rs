@@ -1,0 +1,500 @@
+//! What a second reader tried to break: loops, nested traversals, identities, stale objects, writes that stop half-way,
+//! documents that nearly are elements. Where the service is not known to differ, TinkerPop says what is right.
+
+use hotplate::graph::{
+    __, Answer, By, Cardinality, Graph, GraphDocument, GraphError, Operator, P, Repeat, Selection, Sort,
+    Source, Step, Traversal,
+};
+use hotplate::key::KeyValue;
+use hotplate::{Instant, ItemKey, Profile, Scan, Seed, Table};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+const NOW: Instant = Instant::START;
+
+fn graph_of(request_units: u64) -> Graph {
+    let table = Table::new("people", Profile::cosmos_manual(request_units).unwrap(), NOW).unwrap();
+    Graph::partitioned(Arc::new(table), "/city", Seed(7)).unwrap()
+}
+
+/// Five physical partitions.
+fn empty() -> Graph {
+    graph_of(30_000)
+}
+
+fn later(seconds: u64) -> Instant {
+    Instant::from_secs(seconds)
+}
+
+fn add(graph: &Graph, city: impl Into<Value>, id: &str) {
+    graph.traversal().add_v("person").property("id", id).property("city", city).execute(NOW).unwrap();
+}
+
+fn link(graph: &Graph, from: (&str, &str), to: (&str, &str), id: &str) {
+    graph.traversal().v(from).add_e("to").to(__().v(to)).property("id", id).execute(NOW).unwrap();
+}
+
+/// a ─► b ─► c ─► d, each in a city of its own.
+fn chain() -> Graph {
+    let graph = empty();
+    for id in ["a", "b", "c", "d"] {
+        add(&graph, id, id);
+    }
+    for (from, to) in [("a", "b"), ("b", "c"), ("c", "d")] {
+        link(&graph, (from, from), (to, to), &format!("{from}{to}"));
+    }
+    graph
+}
+
+fn run(traversal: Traversal<Source<'_>>) -> Answer {
+    traversal.execute(NOW).unwrap()
+}
+
+fn json(traversal: Traversal<Source<'_>>) -> Value {
+    run(traversal).to_json()
+}
+
+/// The results' texts, sorted: for results without an order.
+fn set(traversal: Traversal<Source<'_>>) -> Vec<String> {
+    let mut texts: Vec<String> = run(traversal).to_json().as_array().unwrap().iter().map(text).collect();
+    texts.sort_unstable();
+    texts
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn refusal(traversal: Traversal<Source<'_>>) -> String {
+    traversal.execute(NOW).unwrap_err().to_string()
+}
+
+fn put(graph: &Graph, document: Value) {
+    let key = ItemKey::new(document["city"].as_str().unwrap(), document["id"].as_str().unwrap());
+    graph.table().put(&key, Arc::new(document), NOW).unwrap();
+}
+
+fn documents(graph: &Graph) -> Vec<GraphDocument> {
+    let page = graph.table().scan(&Scan::default(), NOW).unwrap();
+    page.items.into_iter().map(|(_, document)| document).collect()
+}
+
+// --- repeat -----------------------------------------------------------------------------------------------------------
+
+/// TinkerPop, "Repeat step": a modulator before `repeat()` is checked before the body, one behind it afterwards.
+#[test]
+fn until_and_emit_are_checked_where_they_stand() {
+    let graph = chain();
+    let a = || graph.traversal().v(("a", "a"));
+    let at = |id: &str| __().has_id(id);
+    let cases = [
+        // while-do: who is there already does not go round; do-while: everybody goes round once.
+        (a().until(at("a")).repeat(__().out(())), vec!["a"]),
+        (a().repeat(__().out(())).until(at("a")), vec![]),
+        (a().until(at("c")).repeat(__().out(())), vec!["c"]),
+        (a().repeat(__().out(())).until(at("c")), vec!["c"]),
+        (a().times(0).repeat(__().out(())), vec!["a"]),
+        (a().repeat(__().out(())).times(0), vec!["b"]),
+        (a().times(2).repeat(__().out(())), vec!["c"]),
+        (a().repeat(__().out(())).times(2), vec!["c"]),
+        // Emitted behind the body, and not again by those who leave.
+        (a().repeat(__().out(())).times(2).emit(), vec!["b", "c"]),
+        (a().repeat(__().out(())).emit().times(2), vec!["b", "c"]),
+        (a().emit().repeat(__().out(())).times(2), vec!["a", "b", "c"]),
+        (a().emit_if(at("a")).repeat(__().out(())).times(2), vec!["a", "c"]),
+        (a().emit().repeat(__().out(())), vec!["a", "b", "c", "d"]),
+        (a().repeat(__().out(())).emit(), vec!["b", "c", "d"]),
+        (a().repeat(__().out(())).emit_if(at("c")), vec!["c"]),
+        // Before a round `until` comes first: whoever leaves there was emitted behind the round before, and leaves.
+        (a().until(at("c")).emit().repeat(__().out(())), vec!["a", "b", "c"]),
+        (a().until(at("c")).repeat(__().out(())).emit(), vec!["b", "c", "c"]),
+    ];
+    for (n, (traversal, expected)) in cases.into_iter().enumerate() {
+        assert_eq!(set(traversal.id()), expected, "case {n}");
+    }
+}
+
+/// Each modulator keeps its own place: `times()` behind the body does not drag an `until()` before it along.
+#[test]
+fn until_before_and_times_behind_keep_their_places() {
+    let graph = chain();
+    let a = || graph.traversal().v(("a", "a"));
+    let body = || __().out(());
+    assert_eq!(set(a().until(__().has_id("a")).repeat(body()).times(2).id()), ["a"]);
+    assert_eq!(set(a().times(0).repeat(body()).until(__().has_id("d")).id()), ["a"]);
+    assert_eq!(set(a().times(2).repeat(body()).until(__().has_id("a")).id()), ["c"]);
+}
+
+#[test]
+fn a_path_holds_every_round_and_only_objects_met() {
+    let graph = chain();
+    let a = || graph.traversal().v(("a", "a"));
+    let ids = |traversal: Traversal<Source<'_>>| -> Vec<Value> {
+        run(traversal.path().by(By::Id))
+            .to_json()
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|p| p["objects"].clone())
+            .collect()
+    };
+    assert_eq!(
+        ids(a().emit().repeat(__().out_e(()).in_v()).times(2)),
+        [json!(["a"]), json!(["a", "ab", "b"]), json!(["a", "ab", "b", "bc", "c"])]
+    );
+    // Filters, order, dedup, and what where() and by() look at are not on the path.
+    let looked = a().out(()).where_(__().out(())).order().by(__().in_(()).id()).dedup().range(0, None);
+    assert_eq!(ids(looked), [json!(["a", "b"])]);
+    assert_eq!(
+        ids(a().union([__().out(()), __().coalesce([__().out("none"), __().out("to").out(())])])),
+        [json!(["a", "b"]), json!(["a", "b", "c"])]
+    );
+    let folded = run(a().out(()).values("city").fold().unfold().path()).to_json();
+    assert_eq!(folded[0]["objects"], json!([["b"], "b"]), "what is folded begins a path of its own");
+    let inside = run(a().out(()).project("way").by(__().out(()).path().by(By::Id))).to_json();
+    assert_eq!(inside[0]["way"]["objects"], json!(["a", "b", "c"]));
+}
+
+#[test]
+fn loops_are_bounded_and_a_bound_of_32_is_enough() {
+    let graph = empty();
+    add(&graph, "x", "x");
+    link(&graph, ("x", "x"), ("x", "x"), "loop");
+    let x = || graph.traversal().v(("x", "x"));
+    assert_eq!(json(x().repeat(__().out(())).times(32).id()), json!(["x"]));
+    for endless in [
+        x().repeat(__().out(())).times(33),
+        x().repeat(__().out(())).until(__().has_id("y")),
+        x().emit().repeat(__().out(())),
+    ] {
+        assert!(refusal(endless).contains("at most 32 times"));
+    }
+    assert_eq!(json(x().emit().repeat(__().out(())).limit(3).id()), json!(["x", "x", "x"]), "lazy");
+    let bare = x().push(Step::Repeat(Box::new(Repeat { times: Some(2), ..Repeat::default() })));
+    assert!(refusal(bare).contains("belong to a repeat()"));
+}
+
+/// In each round anew, for all who go round together (TinkerPop 3.8; earlier releases counted once for all rounds).
+#[test]
+fn limit_in_a_loop_counts_each_round() {
+    let graph = chain();
+    link(&graph, ("a", "a"), ("c", "c"), "ac");
+    let walked =
+        graph.traversal().v(("a", "a")).repeat(__().out(()).order().by(By::Id).limit(1)).times(3).id();
+    assert_eq!(json(walked), json!(["d"]));
+}
+
+// --- loops and parallels ----------------------------------------------------------------------------------------------
+
+#[test]
+fn self_loops_and_parallel_edges_are_met_as_often_as_they_touch() {
+    let graph = chain();
+    link(&graph, ("a", "a"), ("a", "a"), "aa");
+    link(&graph, ("a", "a"), ("b", "b"), "ab2");
+    let a = || graph.traversal().v(("a", "a"));
+    assert_eq!(set(a().both(()).id()), ["a", "a", "b", "b"]);
+    assert_eq!(set(a().both_e(()).id()), ["aa", "aa", "ab", "ab2"]);
+    assert_eq!(set(a().both_e(()).other_v().id()), ["a", "a", "b", "b"]);
+    assert_eq!(set(a().out(()).id()), ["a", "b", "b"]);
+    assert_eq!(set(a().in_(()).id()), ["a"]);
+    assert_eq!(set(a().both_e(()).dedup().both_v().id()), ["a", "a", "a", "a", "b", "b"]);
+    assert_eq!(set(graph.traversal().v(("b", "b")).both_e(()).other_v().id()), ["a", "a", "c"]);
+    // `otherV` still knows where it came from behind filters, order and a write.
+    let behind =
+        graph.traversal().v(("b", "b")).both_e(()).has_label("to").order().by(By::Id).property("n", 1);
+    assert_eq!(set(behind.where_(__().other_v()).union([__().other_v()]).id()), ["a", "a", "c"]);
+    run(a().drop());
+    assert_eq!(set(graph.traversal().e(()).id()), ["bc", "cd"]);
+}
+
+#[test]
+fn vertices_of_one_id_in_two_partitions_stay_apart() {
+    let graph = empty();
+    for city in ["oslo", "rome"] {
+        add(&graph, city, "x");
+        add(&graph, city, "y");
+        link(&graph, (city, "x"), (city, "y"), &format!("e-{city}"));
+    }
+    assert_eq!(set(graph.traversal().v(("oslo", "x")).both_e(()).id()), ["e-oslo"]);
+    assert_eq!(set(graph.traversal().v(("rome", "y")).in_(()).values("city")), ["rome"]);
+    assert_eq!(set(graph.traversal().v("x").dedup().values("city")), ["oslo", "rome"]);
+    run(graph.traversal().v(("oslo", "y")).drop());
+    assert_eq!(set(graph.traversal().e(()).id()), ["e-rome"]);
+}
+
+// --- nested traversals ------------------------------------------------------------------------------------------------
+
+/// x ─► y0 … y2, p ─► q0.
+fn fans() -> Graph {
+    let graph = empty();
+    for id in ["x", "y0", "y1", "y2", "p", "q0"] {
+        add(&graph, "oslo", id);
+    }
+    for (from, to) in [("x", "y0"), ("x", "y1"), ("x", "y2"), ("p", "q0")] {
+        link(&graph, ("oslo", from), ("oslo", to), &format!("{from}{to}"));
+    }
+    graph
+}
+
+#[test]
+fn nested_traversals_look_at_each_object_by_itself_and_union_at_all() {
+    let graph = fans();
+    let two = || graph.traversal().v([("oslo", "p"), ("oslo", "x")]);
+    let last = || __().out(()).order().by_order(By::Id, Sort::Descending).limit(1).id();
+    assert_eq!(json(two().project("last").by(last())), json!([{ "last": "q0" }, { "last": "y2" }]));
+    assert_eq!(json(two().coalesce([last()])), json!(["q0", "y2"]));
+    assert_eq!(json(two().coalesce([__().out(()).range(1, 2).id(), __().id()])), json!(["p", "y1"]));
+    assert_eq!(json(two().coalesce([__().out(()).count()])), json!([1, 3]));
+    assert_eq!(json(two().where_(__().out(()).count().is(P::gt(1))).id()), json!(["x"]));
+    assert_eq!(json(two().where_(__().out(()).range(2, 3)).id()), json!(["x"]));
+    assert_eq!(
+        json(two().where_(__().where_(__().out(()).limit(1)).out(()).range(2, None)).id()),
+        json!(["x"])
+    );
+    assert_eq!(json(two().order().by_order(__().out(()).count(), Sort::Descending).id()), json!(["x", "p"]));
+    assert_eq!(json(two().dedup().by(__().out(()).limit(0).count()).id()), json!(["p"]));
+    // A union is a branch: what stands in it sees all that comes to it.
+    assert_eq!(json(two().union([__().out(()).count()])), json!([4]));
+    assert_eq!(json(two().union([__().out(()).limit(1).count(), __().count()])), json!([1, 2]));
+    // … unless it stands in something that looks at each by itself.
+    assert_eq!(json(two().coalesce([__().union([__().out(()).count(), __().count()])])), json!([1, 1, 3, 1]));
+    assert_eq!(
+        json(two().project("n").by(__().repeat(__().out(())).times(1).count())),
+        json!([
+            { "n": 1 }, { "n": 3 }
+        ])
+    );
+    assert_eq!(
+        set(two().coalesce([__().repeat(__().out(()).order().by(By::Id).limit(1)).times(1).id()])),
+        ["q0", "y0"]
+    );
+}
+
+#[test]
+fn collectors_of_nothing_have_an_answer() {
+    let graph = empty();
+    let none = || graph.traversal().v(("oslo", "nobody"));
+    assert_eq!(json(none().count()), json!([0]));
+    assert_eq!(json(none().fold()), json!([[]]));
+    assert_eq!(json(none().group()), json!([{}]));
+    assert_eq!(json(none().group().by("x").by(__().count())), json!([{}]));
+    for nothing in [
+        none().order().by("x"),
+        none().dedup().by("x"),
+        none().project("x").by("x"),
+        none().path().by("x"),
+        none().fold().unfold(),
+        none().limit(0),
+        none().union([]),
+        none().coalesce([]),
+        none().add_v("person"),
+        none().add_e("to"),
+        none().property("age", 1),
+        none().drop(),
+        none().in_(()),
+        none().union([__().v(())]),
+    ] {
+        assert_eq!(run(nothing).results, []);
+    }
+    assert_eq!(json(none().union([__().count(), __().fold()])), json!([0, []]));
+    assert_eq!(json(none().fold().coalesce([__().unfold().id(), __().count()])), json!([1]));
+}
+
+// --- order and identity of values -------------------------------------------------------------------------------------
+
+#[test]
+fn values_of_mixed_kinds_sort_and_numbers_equal_their_floats() {
+    let graph = empty();
+    add(&graph, "oslo", "n");
+    let n = || graph.traversal().v(("oslo", "n"));
+    for value in [json!("1"), json!(1), json!(1.0), json!(true), json!(-0.0), json!(0), json!("")] {
+        run(n().property_with(Cardinality::List, "n", value, []));
+    }
+    assert_eq!(json(n().values("n").order()), json!([true, -0.0, 0, 1, 1.0, "", "1"]));
+    assert_eq!(json(n().values("n").dedup()), json!(["1", 1, true, -0.0, ""]));
+}
+
+// --- properties -------------------------------------------------------------------------------------------------------
+
+#[test]
+fn edges_to_the_removed_lead_nowhere_and_harm_nobody() {
+    let graph = chain();
+    // Someone removes the document and knows nothing of edges.
+    graph.table().delete(&ItemKey::new("b", "b"), NOW).unwrap();
+    let a = || graph.traversal().v(("a", "a"));
+    assert_eq!(json(a().out(()).id()), json!([]));
+    assert_eq!(json(a().out_e(()).id()), json!(["ab"]));
+    assert_eq!(json(a().out_e(()).in_v().path()), json!([]));
+    assert_eq!(json(graph.traversal().v(("c", "c")).in_(()).count()), json!([0]));
+    assert_eq!(json(a().where_(__().out(())).count()), json!([0]));
+    assert_eq!(json(a().repeat(__().out(())).emit().count()), json!([0]));
+    assert_eq!(json(a().out(()).limit(1).count()), json!([0]));
+    run(graph.traversal().v(("c", "c")).drop());
+    assert_eq!(set(graph.traversal().e(()).id()), ["ab"], "the edge from nowhere to c went with c");
+}
+
+// --- writes -----------------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_write_that_stops_half_way_names_exactly_what_remains() {
+    let graph = chain();
+    // The third source has no target: two edges stand, two remain.
+    let some = graph.traversal().v([("a", "a"), ("b", "b"), ("c", "c"), ("d", "d")]);
+    let error = some.add_e("twice").to(__().out(())).execute(NOW).unwrap_err();
+    let ids = |keys: &[hotplate::graph::ElementKey]| keys.iter().map(|k| k.id.clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (error.done().written.len(), ids(&error.done().remaining)),
+        (3, vec!["d".to_owned()]),
+        "{error}"
+    );
+    assert_eq!(json(graph.traversal().e(()).has_label("twice").count()), json!([3]));
+    // An id that is taken.
+    let error = graph
+        .traversal()
+        .v(())
+        .add_v("p")
+        .property("city", "z")
+        .property("id", "z")
+        .execute(NOW)
+        .unwrap_err();
+    assert!(
+        matches!(&error, GraphError::Exists(key, done) if key.id == "z" && done.written.len() == 1),
+        "{error}"
+    );
+    // A chain of writes: what the steps before wrote is told as well.
+    let more = graph.traversal().add_v("p").property("city", "y").property("id", "y").property("age", 1);
+    let error = more.add_e("to").to(__().v(("y", "nobody"))).execute(NOW).unwrap_err();
+    assert_eq!(
+        (ids(&error.done().written), ids(&error.done().remaining)),
+        (vec!["y".to_owned()], vec!["y".to_owned()])
+    );
+}
+
+#[test]
+fn drop_takes_what_it_meets_once() {
+    let graph = chain();
+    let everything =
+        graph.traversal().v(()).union([__().both(()), __().both_e(()), __().has_label("person")]);
+    let dropped = run(everything.drop());
+    assert_eq!(dropped.profile.requests(Operator::ModifyData), 7);
+    assert!(documents(&graph).is_empty());
+    let graph = chain();
+    assert_eq!(json(graph.traversal().v(("a", "a")).repeat(__().out(()).drop()).emit().count()), json!([0]));
+    assert_eq!(set(graph.traversal().v(()).id()), ["a", "c", "d"]);
+    // In one branch it goes, and the other still stands where it was.
+    let other = graph.traversal().v(("c", "c")).union([__().drop(), __().out(()), __().id()]);
+    assert_eq!(json(other), json!(["c"]));
+    let again = graph.traversal().v(("d", "d")).union([__().drop(), __().property("age", 1)]);
+    assert!(refusal(again).contains("was removed meanwhile"));
+}
+
+/// Cosmos DB goes breadth first: both look before either writes (*assumed*; TinkerPop's second would find the first's).
+#[test]
+fn coalesce_looks_for_all_before_it_writes_for_any() {
+    let graph = chain();
+    let upsert = __()
+        .coalesce([__().v(("rome", "new")), __().add_v("p").property("city", "rome").property("id", "new")]);
+    let two = graph.traversal().v([("a", "a"), ("b", "b")]).union([upsert]);
+    assert!(matches!(two.execute(NOW), Err(GraphError::Exists(..))));
+    assert_eq!(json(graph.traversal().v(("rome", "new")).count()), json!([1]));
+}
+
+// --- fan-out, requests, charges ---------------------------------------------------------------------------------------
+
+#[test]
+fn the_profile_adds_up_and_splits_widen_what_fans_out() {
+    let graph = chain();
+    let partitions = |answer: &Answer, operator| answer.profile.fan_out(operator);
+    let count = graph.table().partition_count();
+    let ask = || {
+        let both =
+            graph.traversal().v(("b", "b")).union([__().out(()), __().in_(()), __().both_e(()).other_v()]);
+        run(both.where_(__().in_(()).count().is(P::gte(0))).dedup())
+    };
+    let before = ask();
+    assert_eq!(partitions(&before, Operator::GetEdges), count);
+    let partitions_now = graph.table().report().partitions;
+    let split = partitions_now.iter().find(|partition| graph.table().split(partition.id, None, NOW).is_ok());
+    assert!(split.is_some());
+    let after = ask();
+    assert_eq!(partitions(&after, Operator::GetEdges), count + 1);
+    assert_eq!(before.ids(), after.ids());
+    for answer in [&before, &after] {
+        let operators = answer.profile.operators();
+        assert_eq!(operators.iter().map(|o| o.requests).sum::<u64>(), answer.requests);
+        assert_eq!(
+            operators.iter().map(|o| o.charge.request.milli()).sum::<u64>(),
+            answer.charge.request.milli()
+        );
+        assert!(
+            operators
+                .iter()
+                .all(|o| o.fan_out <= o.partitions.len() && o.partitions.is_subset(&answer.partitions))
+        );
+        assert!(operators.iter().all(|o| o.requests >= o.fan_out as u64 && o.fan_out > 0));
+    }
+    let out = run(graph.traversal().v(("a", "a")).out(()).out(()).out(()));
+    assert_eq!(partitions(&out, Operator::GetEdges), 1);
+    assert_eq!(out.requests, 1 + 3 * 2, "a vertex, then edges and a neighbour three times");
+}
+
+#[test]
+fn a_throttled_read_costs_what_it_read() {
+    let graph = empty();
+    for i in 0..200_u64 {
+        let add =
+            graph.traversal().add_v("p").property("id", format!("v{i}")).property("city", format!("c{i}"));
+        add.property("text", "x".repeat(20_000)).execute(later(i)).unwrap();
+    }
+    let (mut spent, now) = (0, later(1_000));
+    let error = loop {
+        match graph.traversal().v(()).execute(now) {
+            Ok(answer) => spent += answer.charge.request.milli(),
+            Err(error) => break error,
+        }
+    };
+    assert!(
+        matches!(&error, GraphError::Throttled(_, done) if done.requests > 0 && done.step == "V"),
+        "{error}"
+    );
+    assert!(spent + error.done().charge.request.milli() >= 6_000_000, "a partition's second was used up");
+    assert!(error.done().written.is_empty() && error.done().remaining.is_empty());
+}
+
+#[test]
+fn a_partition_strategy_confines_reads_and_no_removal() {
+    let graph = chain();
+    let g = || graph.traversal().read_partitions(["a", "b"]);
+    assert_eq!(set(g().v(()).id()), ["a", "b"]);
+    assert_eq!(set(g().e(()).id()), ["ab", "bc"]);
+    assert_eq!(set(g().v(("b", "b")).both(()).id()), ["a"]);
+    assert_eq!(set(g().v(()).has("city", P::within(["b", "c"])).id()), ["b"]);
+    assert_eq!(json(g().v(("c", "c")).id()), json!([]));
+    assert_eq!(set(g().v(("b", "b")).out_e(()).both_v().id()), ["b"]);
+    run(graph.traversal().read_partitions(["c"]).v(("c", "c")).drop());
+    assert_eq!(
+        set(graph.traversal().e(()).id()),
+        ["ab"],
+        "b's edge to c went too, though b is not to be seen"
+    );
+}
+
+// --- a graph without a partition key ----------------------------------------------------------------------------------
+
+#[test]
+fn a_graph_without_a_partition_key_reads_points_and_one_partition() {
+    let table = Arc::new(Table::new("flat", Profile::cosmos_manual(30_000).unwrap(), NOW).unwrap());
+    let graph = Graph::unpartitioned(table, Seed(1)).unwrap().strict_fanout(true);
+    for id in ["a", "b"] {
+        run(graph.traversal().add_v("p").property("id", id).property("city", "any"));
+    }
+    run(graph.traversal().v("a").add_e("to").to(__().v("b")).property("id", "ab").property("city", "x"));
+    assert_eq!(json(graph.traversal().v("ab").id()), json!([]), "an edge is no vertex");
+    assert_eq!(json(graph.traversal().e("ab").values("city")), json!(["x"]), "a property like others");
+    assert_eq!(json(graph.traversal().v("b").in_e(()).other_v().values("city")), json!(["any"]));
+    assert_eq!(json(graph.traversal().v(["a", "b", "c"]).has("city", "any").id()), json!(["a", "b"]));
+    assert_eq!(run(graph.traversal().v(["a", "b", "c"])).requests, 3);
+    run(graph.traversal().v("a").property("city", "new").drop());
+    assert_eq!(documents(&graph).len(), 1);
+}
