@@ -223,6 +223,24 @@ fn vertices_of_one_id_in_two_partitions_stay_apart() {
     assert_eq!(set(graph.traversal().e(()).id()), ["e-rome"]);
 }
 
+/// `1` and `"1"`, `true` and `"true"` are two partition keys each: so their vertices are two.
+#[test]
+fn keys_that_read_alike_stay_apart() {
+    let graph = empty();
+    for city in [json!(1), json!("1"), json!(true), json!("true")] {
+        add(&graph, city, "x");
+    }
+    assert_eq!(json(graph.traversal().v(()).dedup().count()), json!([4]));
+    assert_eq!(json(graph.traversal().v(()).properties("city").dedup().count()), json!([4]));
+    assert_eq!(json(graph.traversal().v(()).has("city", 1).values("city")), json!([1]));
+    assert_eq!(json(graph.traversal().v(()).has("city", "1").values("city")), json!(["1"]));
+    assert_eq!(json(graph.traversal().v((KeyValue::Number(1.0), "x")).values("city")), json!([1]));
+    let link = graph.traversal().v((1.0, "x")).add_e("to").to(__().v((KeyValue::Bool(true), "x")));
+    run(link);
+    assert_eq!(json(graph.traversal().v((KeyValue::Bool(true), "x")).in_(()).values("city")), json!([1]));
+    assert_eq!(json(graph.traversal().v(("true", "x")).in_(()).count()), json!([0]));
+}
+
 // --- nested traversals ------------------------------------------------------------------------------------------------
 
 /// x ─► y0 … y2, p ─► q0.
@@ -302,6 +320,53 @@ fn collectors_of_nothing_have_an_answer() {
 }
 
 // --- order and identity of values -------------------------------------------------------------------------------------
+
+/// Whole numbers beyond 2^53 next to floats: an order that rounds one of them is none, and sorting may notice.
+#[test]
+fn large_numbers_have_an_order() {
+    let graph = empty();
+    add(&graph, "oslo", "n");
+    let big = 1_i64 << 53;
+    let mut wanted: Vec<Value> = Vec::new();
+    for i in 0..40 {
+        wanted.push(json!(big + i));
+        wanted.push(json!((big + i) as f64));
+    }
+    wanted.extend([
+        json!(u64::MAX),
+        json!(u64::MAX - 1),
+        json!(i64::MAX),
+        json!(i64::MAX as f64),
+        json!(1e300),
+    ]);
+    let n = || graph.traversal().v(("oslo", "n"));
+    let mut state = 1_u64;
+    let mut shuffled = wanted.clone();
+    for i in (1..shuffled.len()).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        shuffled.swap(i, (state >> 33) as usize % (i + 1));
+    }
+    let write = shuffled.into_iter().fold(n(), |t, value| t.property_with(Cardinality::List, "n", value, []));
+    run(write);
+    let sorted = run(n().values("n").order()).to_json();
+    let exact = |value: &Value| -> i128 {
+        value
+            .as_i64()
+            .map(i128::from)
+            .or(value.as_u64().map(i128::from))
+            .unwrap_or_else(|| value.as_f64().unwrap().min(1e30) as i128)
+    };
+    let numbers: Vec<i128> = sorted.as_array().unwrap().iter().map(exact).collect();
+    assert!(numbers.is_sorted(), "{sorted}");
+    let mut distinct = numbers.clone();
+    distinct.dedup();
+    assert_eq!(
+        json(n().values("n").dedup().count()),
+        json!([distinct.len()]),
+        "equal is what compares equal"
+    );
+    assert_eq!(json(n().values("n").is(big + 1).count()), json!([1]), "2^53 + 1 is no float");
+}
 
 #[test]
 fn values_of_mixed_kinds_sort_and_numbers_equal_their_floats() {
