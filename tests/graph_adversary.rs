@@ -401,6 +401,19 @@ fn edges_to_the_removed_lead_nowhere_and_harm_nobody() {
 
 // --- writes -----------------------------------------------------------------------------------------------------------
 
+/// A step that writes somewhere inside has all of its input before it begins, however small the pages that it could
+/// have begun with: otherwise the ones just written are input again, and again.
+#[test]
+fn a_traversal_never_meets_what_it_has_just_written() {
+    for city in 0..8 {
+        let graph = chain();
+        let copy = __().add_v("copy").property("city", format!("city {city}")).has_label("none");
+        // Nothing comes of it, so limit() asks on and on.
+        assert_eq!(json(graph.traversal().v(()).coalesce([copy]).limit(1)), json!([]));
+        assert_eq!(documents(&graph).len(), 7 + 4, "city {city}");
+    }
+}
+
 #[test]
 fn a_write_that_stops_half_way_names_exactly_what_remains() {
     let graph = chain();

@@ -284,6 +284,12 @@ impl Step {
         }
     }
 
+    /// Whether it writes, or something inside it does.
+    pub(super) fn writes(&self) -> bool {
+        matches!(self, Self::AddV(..) | Self::AddE { .. } | Self::Property(_) | Self::Drop)
+            || self.children().into_iter().any(Traversal::writes)
+    }
+
     /// Whether its result depends on all traversers that reach it, not on each by itself.
     pub(super) fn is_global(&self) -> bool {
         match self {

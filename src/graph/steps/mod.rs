@@ -6,7 +6,7 @@
 //!
 //! A step pulls batches from the one before until it has something to pass on. So `limit` stops everything upstream as
 //! soon as it has enough, and what upstream reads ahead is at most a page. Steps that need all of their input (`order`,
-//! `group`, `count`, `fold`, and all that write) drain it first. Breadth first: a batch goes through a step as a whole,
+//! `group`, `count`, `fold`, and all that write or have a step inside that does) drain it first. Breadth first: a batch goes through a step as a whole,
 //! and what several of its traversers need is read once.
 //!
 //! - `want` is a hint: a batch may be larger, smaller or empty. `None` means that there is nothing more.
@@ -172,6 +172,16 @@ impl<'t> Upstream<'_, 't> {
         Ok(batch)
     }
 
+    /// What `step` works on next: a batch, or all there is when something inside it writes. Else the traversal would
+    /// meet what it has just written as it reads on.
+    fn pull_for(&mut self, step: &Step, run: &mut Run<'_>, want: usize) -> Outcome<Option<Vec<Traverser>>> {
+        if !step.writes() {
+            return self.pull(run, want);
+        }
+        let all = self.drain(run)?;
+        Ok((!all.is_empty()).then_some(all))
+    }
+
     fn drain(&mut self, run: &mut Run<'_>) -> Outcome<Vec<Traverser>> {
         let mut all = Vec::new();
         while let Some(batch) = self.pull(run, PAGE_ITEMS)? {
@@ -217,7 +227,8 @@ impl<'t> Stage<'t> {
                     self.step,
                     Step::Has(..) | Step::HasLabel(_) | Step::HasId(_) | Step::Is(_) | Step::Where(_)
                 );
-                let Some(batch) = up.pull(run, if keeps_all { want } else { PAGE_ITEMS })? else {
+                let Some(batch) = up.pull_for(self.step, run, if keeps_all { want } else { PAGE_ITEMS })?
+                else {
                     return Ok(None);
                 };
                 run.enter(self.step, self.at);
@@ -277,7 +288,7 @@ impl<'t> Stage<'t> {
         up: &mut Upstream<'_, 't>,
         run: &mut Run<'_>,
     ) -> Outcome<Option<Vec<Traverser>>> {
-        let Some(batch) = up.pull(run, PAGE_ITEMS)? else { return Ok(None) };
+        let Some(batch) = up.pull_for(self.step, run, PAGE_ITEMS)? else { return Ok(None) };
         run.enter(self.step, self.at);
         let identities = match by {
             None => batch.iter().map(|traverser| traverser.value.identity()).collect(),
