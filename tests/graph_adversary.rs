@@ -383,6 +383,88 @@ fn values_of_mixed_kinds_sort_and_numbers_equal_their_floats() {
 // --- properties -------------------------------------------------------------------------------------------------------
 
 #[test]
+fn what_a_write_changed_is_seen_behind_it_also_on_the_path() {
+    let graph = chain();
+    let written =
+        run(graph.traversal().v(("a", "a")).out_e(()).property("w", 7).in_v().property("age", 5).path());
+    let objects = &written.to_json()[0]["objects"];
+    assert_eq!(objects[1]["properties"]["w"], json!(7), "{objects}");
+    assert_eq!(objects[2]["properties"]["age"][0]["value"], json!(5), "{objects}");
+    assert_eq!(objects.as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn an_element_may_be_dropped_together_with_its_properties() {
+    let graph = chain();
+    for id in ["a", "b"] {
+        run(graph.traversal().v((id, id)).property("age", 1).out_e(()).property("w", 1));
+    }
+    let both = __().union([__().properties(()).has_label("age"), __().has_label("person")]);
+    run(graph.traversal().v(("a", "a")).union([both]).drop());
+    assert_eq!(set(graph.traversal().v(()).id()), ["b", "c", "d"]);
+    // The edge goes with the vertex, and its property with the edge.
+    let edge =
+        graph.traversal().v(("b", "b")).union([__().out_e(()).properties(()), __().has_label("person")]);
+    run(edge.drop());
+    assert_eq!(set(graph.traversal().v(()).id()), ["c", "d"]);
+    // Twice the same is once.
+    run(graph.traversal().v(("c", "c")).property("age", 1));
+    let twice =
+        run(graph.traversal().v(("c", "c")).union([__().properties("age"), __().properties("age")]).drop());
+    assert_eq!(twice.profile.requests(Operator::ModifyData), 1);
+    assert_eq!(json(graph.traversal().v(("c", "c")).values("age")), json!([]));
+}
+
+#[test]
+fn single_replaces_list_appends_and_a_dropped_value_leaves_the_others() {
+    let graph = chain();
+    let a = || graph.traversal().v(("a", "a"));
+    run(a().property_with(Cardinality::List, "n", 1, []).property_with(Cardinality::List, "n", 1, []));
+    run(a().property_with(Cardinality::List, "n", 2, [("m", json!(1))]));
+    assert_eq!(json(a().values("n")), json!([1, 1, 2]));
+    assert_eq!(json(a().properties("n").dedup().count()), json!([3]), "three values, each with an id");
+    run(a().properties("n").has("m", 1).properties(()).drop());
+    let stored = documents(&graph).into_iter().find(|d| d["id"] == "a").unwrap();
+    assert_eq!(
+        stored["n"][2].as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["id", "_value"],
+        "as if never there"
+    );
+    run(a().properties("n").limit(1).drop());
+    assert_eq!(json(a().values("n")), json!([1, 2]));
+    run(a().property("n", 9));
+    assert_eq!(json(a().values("n")), json!([9]));
+    let new = graph.traversal().add_v("p").property("city", "z").property("id", "z");
+    run(new.property("n", 1).property("n", 2).property_with(Cardinality::List, "n", 3, []));
+    assert_eq!(json(graph.traversal().v(("z", "z")).values("n")), json!([2, 3]));
+}
+
+#[test]
+fn names_that_the_storage_uses_are_refused_everywhere() {
+    let graph = chain();
+    let a = || graph.traversal().v(("a", "a"));
+    let reserved =
+        ["_isEdge", "_vertexId", "_vertexLabel", "_sink", "_sinkLabel", "_sinkPartition", "_rid", "_self"];
+    for name in reserved.into_iter().chain(["_etag", "_ts", "_attachments", "label", ""]) {
+        for (traversal, step) in [
+            (graph.traversal().add_v("p").property("city", "a").property(name, 1), "addV"),
+            (a().property(name, 1), "property"),
+            (a().out_e(()).property(name, 1), "property"),
+            (a().add_e("to").to(__().v(("b", "b"))).property(name, 1), "addE"),
+        ] {
+            let error = traversal.execute(NOW).unwrap_err();
+            assert!(matches!(&error, GraphError::Invalid(_, done) if done.step == step), "{name}: {error}");
+            assert!(error.to_string().contains(&format!("'{name}'")), "{error}");
+        }
+        assert_eq!(json(a().values(name)), json!([]), "{name}");
+    }
+    assert!(refusal(a().property("id", "b")).contains("'id' of an element cannot be changed"));
+    assert!(refusal(a().property_with(Cardinality::Single, "n", 1, [("", json!(1))])).contains("'n'"));
+    assert!(refusal(a().property_with(Cardinality::Single, "n", 1, [("m", json!([1]))])).contains("'n.m'"));
+    assert_eq!(documents(&graph).len(), 7);
+}
+
+#[test]
 fn edges_to_the_removed_lead_nowhere_and_harm_nobody() {
     let graph = chain();
     // Someone removes the document and knows nothing of edges.
@@ -414,6 +496,23 @@ fn a_traversal_never_meets_what_it_has_just_written() {
     }
 }
 
+/// Which sources have no edge yet is told whatever the step was at: also when it was still looking for the targets.
+#[test]
+fn add_e_that_is_throttled_while_it_looks_for_targets_says_what_remains() {
+    let graph = graph_of(400);
+    for i in 0..20_u64 {
+        let add = graph.traversal().add_v("p").property("id", format!("v{i:02}")).property("city", "oslo");
+        add.execute(later(2 * i)).unwrap();
+    }
+    let now = later(100);
+    for _ in 0..399 {
+        graph.traversal().v(("oslo", "nobody")).execute(now).unwrap();
+    }
+    let error = graph.traversal().v(()).add_e("to").to(__().out(())).execute(now).unwrap_err();
+    assert!(matches!(error, GraphError::Throttled(..)) && error.done().step == "out", "{error}");
+    assert_eq!((error.done().written.len(), error.done().remaining.len()), (0, 20), "{error}");
+}
+
 #[test]
 fn a_write_that_stops_half_way_names_exactly_what_remains() {
     let graph = chain();
@@ -440,6 +539,14 @@ fn a_write_that_stops_half_way_names_exactly_what_remains() {
         matches!(&error, GraphError::Exists(key, done) if key.id == "z" && done.written.len() == 1),
         "{error}"
     );
+    // An id is told as it was given, whatever is in it.
+    add(&graph, "z", "nul\0nul");
+    let twice = graph.traversal().v(("z", "nul\0nul")).property("age", 1).add_e("to").to(__().out(()));
+    let error = twice.execute(NOW).unwrap_err();
+    assert_eq!(
+        (ids(&error.done().written), ids(&error.done().remaining)),
+        (vec!["nul\0nul".to_owned()], vec!["nul\0nul".to_owned()])
+    );
     // A chain of writes: what the steps before wrote is told as well.
     let more = graph.traversal().add_v("p").property("city", "y").property("id", "y").property("age", 1);
     let error = more.add_e("to").to(__().v(("y", "nobody"))).execute(NOW).unwrap_err();
@@ -447,6 +554,21 @@ fn a_write_that_stops_half_way_names_exactly_what_remains() {
         (ids(&error.done().written), ids(&error.done().remaining)),
         (vec!["y".to_owned()], vec!["y".to_owned()])
     );
+}
+
+#[test]
+fn properties_that_remain_are_told_when_a_drop_of_both_kinds_is_throttled() {
+    let graph = graph_of(400);
+    for i in 0..100_u64 {
+        let add = graph.traversal().add_v("p").property("id", format!("v{i:02}")).property("city", "oslo");
+        add.property("age", 1).execute(later(2 * i)).unwrap();
+    }
+    let all = graph.traversal().v(()).has("city", "oslo");
+    let mixed =
+        all.union([__().has("id", P::lt("v50")), __().has("id", P::gte("v50")).properties("age")]).drop();
+    let error = mixed.execute(later(1_000)).unwrap_err();
+    let done = error.done();
+    assert_eq!(done.written.len() + done.remaining.len(), 100, "{error}");
 }
 
 #[test]

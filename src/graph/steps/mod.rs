@@ -68,6 +68,14 @@ impl Traverser {
         Ok(Self { value, path, via: None, origin: self.origin })
     }
 
+    /// Stays where it is, and what is there has changed.
+    fn amended(&self, value: GraphValue) -> Self {
+        let path = self.path.as_ref().map(|node| {
+            Arc::new(PathNode { value: value.clone(), before: node.before.clone(), len: node.len })
+        });
+        Self { value, path, via: self.via.clone(), origin: self.origin }
+    }
+
     /// The objects met, oldest first.
     fn objects(&self) -> Vec<GraphValue> {
         let mut objects: Vec<GraphValue> =
