@@ -157,6 +157,22 @@ fn a_path_holds_every_round_and_only_objects_met() {
 }
 
 #[test]
+fn dedup_in_a_loop_remembers_all_rounds_however_deep_it_stands() {
+    let graph = chain();
+    link(&graph, ("d", "d"), ("a", "a"), "da");
+    let a = || graph.traversal().v(("a", "a"));
+    // Round the circle until nobody is new: it ends, without a bound.
+    assert_eq!(set(a().repeat(__().out(()).dedup()).emit().id()), ["a", "b", "c", "d"]);
+    let branch = a().repeat(__().union([__().out(()).dedup()])).emit().id();
+    assert_eq!(set(branch), ["a", "b", "c", "d"]);
+    let nested = a().repeat(__().repeat(__().out(()).dedup()).times(1)).emit().id();
+    assert_eq!(set(nested), ["a", "b", "c", "d"]);
+    // A traversal that looks at each object by itself begins anew for each.
+    let all = graph.traversal().v(()).where_(__().repeat(__().out(()).dedup()).emit().has_id("c")).id();
+    assert_eq!(set(all), ["a", "b", "c", "d"]);
+}
+
+#[test]
 fn loops_are_bounded_and_a_bound_of_32_is_enough() {
     let graph = empty();
     add(&graph, "x", "x");
@@ -317,6 +333,20 @@ fn collectors_of_nothing_have_an_answer() {
     }
     assert_eq!(json(none().union([__().count(), __().fold()])), json!([0, []]));
     assert_eq!(json(none().fold().coalesce([__().unfold().id(), __().count()])), json!([1]));
+}
+
+#[test]
+fn an_error_names_the_step_that_could_not_go_on() {
+    let graph = chain();
+    let step = |t: Traversal<Source<'_>>| t.execute(NOW).unwrap_err().done().step;
+    let v = || graph.traversal().v(());
+    assert_eq!(step(v().project("x").by(__().out("none").id())), "project");
+    assert_eq!(step(v().order().by(__().out("none").id())), "order");
+    assert_eq!(step(v().dedup().by(__().out("none").id())), "dedup");
+    assert_eq!(step(v().path().by(__().out("none").id())), "path");
+    assert_eq!(step(v().group().by(__().out("none").id())), "group");
+    assert_eq!(step(v().add_e("to").to(__().out("none"))), "addE");
+    assert_eq!(step(v().union([__().out(()).other_v()])), "otherV");
 }
 
 // --- order and identity of values -------------------------------------------------------------------------------------
@@ -637,6 +667,29 @@ fn the_profile_adds_up_and_splits_widen_what_fans_out() {
     let out = run(graph.traversal().v(("a", "a")).out(()).out(()).out(()));
     assert_eq!(partitions(&out, Operator::GetEdges), 1);
     assert_eq!(out.requests, 1 + 3 * 2, "a vertex, then edges and a neighbour three times");
+}
+
+/// One vertex with many edges beside one with a single edge behind them: looking for both reads pages, not pairs.
+#[test]
+fn where_reads_pages() {
+    let graph = empty();
+    for id in ["hub", "leaf", "x"] {
+        add(&graph, "oslo", id);
+    }
+    for i in 0..500_u64 {
+        let edge = graph.traversal().v(("oslo", "hub")).add_e("to").to(__().v(("oslo", "x")));
+        edge.property("id", format!("e{i:03}")).execute(later(i)).unwrap();
+    }
+    let last =
+        graph.traversal().v(("oslo", "leaf")).add_e("to").to(__().v(("oslo", "x"))).property("id", "z");
+    last.execute(later(501)).unwrap();
+    let both = graph.traversal().v([("oslo", "hub"), ("oslo", "leaf")]).where_(__().out_e(())).id();
+    let answer = both.execute(later(600)).unwrap();
+    assert_eq!(answer.to_json(), json!(["hub", "leaf"]));
+    assert!(answer.requests < 20, "{} requests", answer.requests);
+    let one = graph.traversal().v(("oslo", "hub")).where_(__().out_e(())).execute(later(700)).unwrap();
+    let read: u64 = one.profile.operators().iter().map(|o| o.count).sum();
+    assert_eq!(read, 2, "the vertex and one of its edges");
 }
 
 #[test]

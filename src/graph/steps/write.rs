@@ -36,7 +36,6 @@ pub(super) fn apply(
             let from_ends = edge_ends(from.as_ref(), at + 1, &input, run);
             let both = from_ends.and_then(|from| Ok((from, edge_ends(to.as_ref(), to_at, &input, run)?)));
             let (from_ends, to_ends) = both.inspect_err(|_| run.remaining = keys(&input))?;
-            run.enter(step, at);
             from_ends.into_iter().zip(to_ends).collect()
         }
         _ => Vec::new(),
