@@ -9,7 +9,6 @@ use hotplate::key::KeyValue;
 use hotplate::{Instant, ItemKey, Profile, Scan, Seed, Table};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
 
 const NOW: Instant = Instant::START;
 
@@ -336,6 +335,33 @@ fn collectors_of_nothing_have_an_answer() {
 }
 
 #[test]
+fn groups_unfold_into_their_entries() {
+    let graph = fans();
+    let groups = graph.traversal().e(()).group().by(__().out_v().id()).by(__().count());
+    assert_eq!(json(groups.clone()), json!([{ "p": 1, "x": 3 }]));
+    assert_eq!(json(groups.unfold()), json!([{ "p": 1 }, { "x": 3 }]));
+    let projected = graph.traversal().v(("oslo", "x")).project(["a", "b"]).by(By::Id).by("city").unfold();
+    assert_eq!(json(projected), json!([{ "a": "x" }, { "b": "oslo" }]));
+}
+
+#[test]
+fn a_map_has_each_name_once() {
+    let graph = chain();
+    assert!(refusal(graph.traversal().v(()).project(["a", "a"]).by(By::Id)).contains("'a'"));
+}
+
+#[test]
+fn by_a_name_takes_a_property_and_by_a_token_what_the_element_is() {
+    let graph = chain();
+    let a = || graph.traversal().v(("a", "a"));
+    assert_eq!(json(a().project(["i", "l"]).by(By::Id).by(By::Label)), json!([{ "i": "a", "l": "person" }]));
+    // by('id') is a property of that name, which no element can have; has('id', …) is the id.
+    assert!(refusal(a().project("i").by("id")).contains("maps to nothing"));
+    assert!(refusal(a().order().by("label")).contains("maps to nothing"));
+    assert_eq!(json(a().has("id", "a").has("label", "person").id()), json!(["a"]));
+}
+
+#[test]
 fn an_error_names_the_step_that_could_not_go_on() {
     let graph = chain();
     let step = |t: Traversal<Source<'_>>| t.execute(NOW).unwrap_err().done().step;
@@ -494,6 +520,56 @@ fn names_that_the_storage_uses_are_refused_everywhere() {
     assert_eq!(documents(&graph).len(), 7);
 }
 
+/// Of a vertex, what is not in the stored form is kept and not seen, by whichever step.
+#[test]
+fn documents_that_nearly_are_elements() {
+    let graph = empty();
+    put(
+        &graph,
+        json!({
+            "id": "v", "label": "p", "city": "oslo", "flat": "x", "none": [], "odd": ["x", 1, null, { "_value": 3 }],
+            "same": [{ "id": "1", "_value": "a" }], "other": [{ "id": "1", "_value": "a" }],
+            "deep": [{ "id": "2", "_value": { "a": 1 } }], "nil": [{ "id": "3", "_value": null }],
+        }),
+    );
+    for (n, document) in [json!(null), json!(3), json!("text"), json!([1]), json!({}), json!({ "id": 5 })]
+        .into_iter()
+        .enumerate()
+    {
+        graph.table().put(&ItemKey::new("oslo", &*format!("d{n}")), Arc::new(document), NOW).unwrap();
+    }
+    put(
+        &graph,
+        json!({ "id": "e1", "label": "to", "city": "oslo", "_isEdge": true, "_vertexId": "v", "_sink": "v" }),
+    );
+    put(
+        &graph,
+        json!({ "id": "e2", "label": "to", "city": "oslo", "_isEdge": true, "_vertexId": "v", "_sink": 5, "_sinkPartition": "oslo" }),
+    );
+    put(
+        &graph,
+        json!({ "id": "e3", "label": "to", "city": "oslo", "_isEdge": true, "_vertexId": "v", "_sink": "v", "_sinkPartition": ["oslo"] }),
+    );
+    put(
+        &graph,
+        json!({ "id": "e4", "label": "to", "city": "oslo", "_isEdge": true, "_vertexId": "gone", "_sink": "lost", "_sinkPartition": "rome" }),
+    );
+    let v = || graph.traversal().v(("oslo", "v"));
+    assert_eq!(json(graph.traversal().v(()).id()), json!(["v"]));
+    assert_eq!(json(graph.traversal().e(()).id()), json!(["e4"]));
+    assert_eq!(json(graph.traversal().e(()).both_v().id()), json!([]), "an edge between nowhere and nowhere");
+    for name in ["flat", "none", "odd"] {
+        assert_eq!(json(v().values(name)), json!([]), "{name}");
+        assert_eq!(json(v().has(name, P::Any).count()), json!([0]), "{name}");
+    }
+    assert_eq!(json(v().values(()).count()), json(v().properties(()).count()));
+    assert_eq!(json(v().properties(["same", "other"]).dedup().count()), json!([2]), "one id under two names");
+    run(v().properties("same").drop());
+    assert_eq!(json(v().values(["same", "other"])), json!(["a"]));
+    run(graph.traversal().v(()).drop());
+    assert_eq!(documents(&graph).len(), 10, "only what is an element goes, and e4 touches nobody");
+}
+
 #[test]
 fn edges_to_the_removed_lead_nowhere_and_harm_nobody() {
     let graph = chain();
@@ -631,6 +707,64 @@ fn coalesce_looks_for_all_before_it_writes_for_any() {
 }
 
 // --- fan-out, requests, charges ---------------------------------------------------------------------------------------
+
+#[test]
+fn strict_mode_lets_through_what_a_key_confines_and_nothing_else() {
+    let graph = chain().strict_fanout(true);
+    let g = || graph.traversal();
+    let scoped = [
+        g().v(()).has("city", "a"),
+        g().v(()).has_label("person").has("city", P::within(["a", "b"])),
+        g().v("a").has("city", "a").out(()).out(()),
+        g().v(()).has("city", P::within(Vec::<String>::new())).in_(()),
+        g().e(()).has("city", "a").in_v(),
+        g().v(Selection::Within { keys: vec!["a".into()], ids: vec!["a".into()] }).out_e(()).has("city", "a"),
+        g().v(("x", "nobody")).in_(()).both(()).drop(),
+        g().read_partitions(["a"]).v(()).both(()),
+        g().v(Selection::Keys(vec![])),
+        g().v(Selection::Ids(vec![])),
+        g().v(()).has_id(()),
+    ];
+    for (n, scoped) in scoped.into_iter().enumerate() {
+        assert!(scoped.execute(NOW).is_ok(), "scoped {n}");
+    }
+    let wide = [
+        g().v(()).has("city", P::neq("a")),
+        g().v(()).where_(__().has("city", "a")).has("city", "a"),
+        g().v(()).limit(1).has("city", "a"),
+        g().v(("a", "a")).v(()),
+        g().v(("a", "a")).in_(()).has("city", "a"),
+        g().v(("a", "a")).union([__().id(), __().both_e(()).id()]),
+        g().v(("a", "a")).project("x").by(__().in_(()).count()),
+    ];
+    for (n, wide) in wide.into_iter().enumerate() {
+        assert!(matches!(wide.execute(NOW), Err(GraphError::FanOut(_))), "wide {n}");
+    }
+    assert!(g().v(("a", "a")).union([__().id(), __().both_e(()).id()]).limit(1).execute(NOW).is_ok(), "lazy");
+}
+
+#[test]
+fn nothing_to_look_for_asks_nobody() {
+    let graph = chain();
+    let g = || graph.traversal();
+    let nothing = [
+        g().v(Selection::Ids(vec![])),
+        g().v(Selection::Keys(vec![])),
+        g().v("a").has_id("b"),
+        g().v(()).has_id(()),
+        g().v(()).has("id", P::within(Vec::<String>::new())),
+        g().v(("a", "a")).has("city", "b"),
+        g().v(()).has("city", "a").has("city", "b"),
+        g().v(()).limit(0),
+        g().v(()).range(3, 3),
+        g().read_partitions(["a"]).v(("b", "b")),
+        g().read_partitions(Vec::<String>::new()).v(()),
+    ];
+    for (n, nothing) in nothing.into_iter().enumerate() {
+        let answer = run(nothing);
+        assert_eq!((answer.results.len(), answer.requests), (0, 0), "case {n}");
+    }
+}
 
 #[test]
 fn the_profile_adds_up_and_splits_widen_what_fans_out() {

@@ -61,7 +61,7 @@ pub enum By {
     /// The object itself.
     #[default]
     Identity,
-    /// A property.
+    /// A property. (`id` and `label` are none: the service's `by('id')` finds nothing where `by(id)` does.)
     Key(String),
     /// Its id.
     Id,

@@ -282,7 +282,7 @@ impl<S> Traversal<S> {
         self.push(Step::Fold)
     }
 
-    /// The members of a list, one by one.
+    /// The members of a list, or the entries of a map, one by one.
     pub fn unfold(self) -> Self {
         self.push(Step::Unfold)
     }

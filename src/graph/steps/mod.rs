@@ -290,7 +290,7 @@ impl<'t> Stage<'t> {
             return Err(Fault::invalid("range(low, high) is turned around: low comes first"));
         }
         let left = high.map_or(u64::MAX, |high| high.saturating_sub(passed));
-        if left == 0 {
+        if left == 0 || high == Some(low) {
             return Ok(None);
         }
         let skipped = usize::try_from(low.saturating_sub(passed)).unwrap_or(usize::MAX);
