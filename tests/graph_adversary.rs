@@ -826,6 +826,81 @@ fn where_reads_pages() {
     assert_eq!(read, 2, "the vertex and one of its edges");
 }
 
+/// Each of many sources finds many targets and takes the first: no crowd of pairs waits anywhere.
+#[test]
+fn the_first_of_many_for_each_of_many_is_no_crowd() {
+    let graph = empty();
+    for i in 0..400 {
+        put(&graph, json!({ "id": format!("s{i:03}"), "label": "source", "city": format!("c{}", i % 7) }));
+        put(&graph, json!({ "id": format!("t{i:03}"), "label": "target", "city": "oslo" }));
+    }
+    let g = || graph.traversal().v(()).has_label("source");
+    let targets = || __().v(()).has("city", "oslo").has_label("target");
+    let edges = g().add_e("to").to(targets()).execute(later(10)).unwrap();
+    assert_eq!(edges.results.len(), 400);
+    assert_eq!(g().where_(targets()).count().execute(later(20)).unwrap().to_json(), json!([400]));
+    let pairs = g().v(()).has_label("target").limit(3).id().execute(later(30)).unwrap();
+    assert_eq!(pairs.results.len(), 3);
+    // All pairs are too many to wait anywhere, and that is told.
+    let all = g().union([targets()]).execute(later(40)).unwrap_err();
+    assert!(all.to_string().contains("more than 100000 traversers wait"), "{all}");
+}
+
+/// Several add, link, drop, walk and split at once: nothing panics, and all vertices can be dropped in the end.
+#[test]
+fn many_at_once_leave_a_graph() {
+    let graph = empty();
+    let clock = std::sync::atomic::AtomicU64::new(1);
+    let tick = || later(clock.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    std::thread::scope(|scope| {
+        for worker in 0..4_u64 {
+            let (graph, tick) = (&graph, &tick);
+            scope.spawn(move || {
+                let mut state = worker + 1;
+                for _ in 0..300 {
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let (a, b) = ((state >> 33) % 9, (state >> 40) % 9);
+                    let place = |n: u64| (format!("c{}", n % 3), format!("v{n}"));
+                    let outcome = match (state >> 50) % 6 {
+                        0 => {
+                            let add = graph.traversal().add_v("p").property("id", place(a).1);
+                            add.property("city", place(a).0).execute(tick())
+                        }
+                        1 | 2 => {
+                            graph.traversal().v(place(a)).add_e("to").to(__().v(place(b))).execute(tick())
+                        }
+                        3 => graph.traversal().v(place(a)).drop().execute(tick()),
+                        4 => {
+                            graph.traversal().v(place(a)).repeat(__().both(()).dedup()).emit().execute(tick())
+                        }
+                        _ => graph.traversal().v(place(a)).property("n", b).execute(tick()),
+                    };
+                    if let Err(error) = outcome {
+                        // The clocks of several are never quite in step, so some come too early.
+                        let expected = matches!(
+                            error,
+                            GraphError::Exists(..) | GraphError::Invalid(..) | GraphError::Throttled(..)
+                        );
+                        assert!(expected, "{error}");
+                    }
+                }
+            });
+        }
+        scope.spawn(|| {
+            for i in 0..40 {
+                let partitions = graph.table().report().partitions;
+                let _ = graph.table().split(partitions[i * 7 % partitions.len()].id, None, tick());
+            }
+        });
+    });
+    let all = graph.traversal().v(()).drop().execute(later(1_000_000)).unwrap();
+    assert_eq!(all.results, []);
+    // What is left are edges that were added to a vertex while it was being removed.
+    let left = graph.table().scan(&Scan::default(), later(2_000_000)).unwrap().items;
+    assert!(left.iter().all(|(_, document)| document["_isEdge"] == json!(true)));
+}
+
 #[test]
 fn a_throttled_read_costs_what_it_read() {
     let graph = empty();
