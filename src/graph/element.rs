@@ -170,7 +170,7 @@ impl Vertex {
         let field = self.document.get(name).filter(|_| !is_reserved(name));
         let flat = field.filter(|_| self.partition_key.as_deref() == Some(name));
         let stored = field.filter(|_| flat.is_none()).and_then(Value::as_array).into_iter().flatten();
-        flat.into_iter().chain(stored.filter_map(|entry| entry.get("_value")))
+        flat.into_iter().chain(stored.filter_map(|entry| stored_value(entry).map(|(_, value)| value)))
     }
 
     /// All properties: the partition key first, which has the id `vertexId|name`.
@@ -193,9 +193,7 @@ impl Vertex {
                 continue;
             }
             for entry in field.as_array().into_iter().flatten() {
-                if let (Some(id), Some(value)) =
-                    (entry.get("id").and_then(Value::as_str), entry.get("_value"))
-                {
+                if let Some((id, value)) = stored_value(entry) {
                     let meta = entry.get("_meta").and_then(Value::as_object).cloned().unwrap_or_default();
                     properties.push(property(name, id.to_owned(), value, meta));
                 }
@@ -203,6 +201,11 @@ impl Vertex {
         }
         properties
     }
+}
+
+/// Id and value of an entry of a vertex property, if it is in the stored form.
+fn stored_value(entry: &Value) -> Option<(&str, &Value)> {
+    Some((entry.get("id")?.as_str()?, entry.get("_value")?))
 }
 
 /// An edge. It lies in the logical partition of its source.

@@ -22,7 +22,8 @@ pub struct Done {
     pub requests: u64,
     /// Elements written or removed, in order. They stay so.
     pub written: Vec<ElementKey>,
-    /// Elements that the failing step has not written or removed yet. For `addE`, the sources without their edge.
+    /// Elements that the failing step has not written or removed yet. For `addE`, the sources without their edge, also when
+    /// it was a step inside that could not find the ends; of a property, the element that has it.
     pub remaining: Vec<ElementKey>,
 }
 

@@ -3,7 +3,7 @@
 //! Numbers compare with numbers, text with text, booleans with booleans. Values of different kinds are never equal and
 //! in no order, so every comparison but `neq` and `without` is false. It knows scalars only, and no elements.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 use std::cmp::Ordering;
 
 /// A test of one value.
@@ -126,8 +126,9 @@ impl<V: Into<Value>> From<V> for P {
 /// The order of two scalars of one kind.
 pub(super) fn compare(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
+        (Value::Number(a), Value::Number(b)) => match (whole(a), whole(b)) {
             (Some(a), Some(b)) => Some(a.cmp(&b)),
+            // Rounding one of them cannot carry it past the other, which has a fraction or is far away.
             _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
         },
         (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
@@ -135,6 +136,13 @@ pub(super) fn compare(a: &Value, b: &Value) -> Option<Ordering> {
         (Value::Null, Value::Null) => Some(Ordering::Equal),
         _ => None,
     }
+}
+
+/// A whole number exactly, also where it is written as a float. (Were those beyond 2^53 rounded to floats when one stands
+/// next to them, two that differ could both equal a third: no order, and sorting is entitled to panic.)
+pub(super) fn whole(number: &Number) -> Option<i128> {
+    let float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 2.0_f64.powi(126));
+    number.as_i64().map(i128::from).or(number.as_u64().map(i128::from)).or_else(|| float().map(|f| f as i128))
 }
 
 #[cfg(test)]

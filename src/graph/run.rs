@@ -144,6 +144,16 @@ impl<'g> Run<'g> {
         (self.step, self.at) = (step.name(), at);
     }
 
+    /// Which step works now.
+    pub(super) fn working(&self) -> (&'static str, usize) {
+        (self.step, self.at)
+    }
+
+    /// A step inside another is done, and the other one works again.
+    pub(super) fn back_to(&mut self, (step, at): (&'static str, usize)) {
+        (self.step, self.at) = (step, at);
+    }
+
     /// Counts traversers handled.
     pub(super) fn work(&mut self, traversers: usize) -> Outcome<()> {
         self.work += traversers as u64 + 1;

@@ -174,6 +174,8 @@ impl Schema {
                 });
                 Scope::Points(points.collect())
             }
+            // No id at all: nobody needs to be asked.
+            (_, _, Some(ids)) if ids.is_empty() => Scope::Points(VecDeque::new()),
             (_, Some(keys), _) => Scope::Partitions(keys.into_iter().collect()),
             (_, None, _) => Scope::Everything,
         };

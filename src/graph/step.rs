@@ -61,7 +61,7 @@ pub enum By {
     /// The object itself.
     #[default]
     Identity,
-    /// A property.
+    /// A property. (`id` and `label` are none: the service's `by('id')` finds nothing where `by(id)` does.)
     Key(String),
     /// Its id.
     Id,
@@ -128,10 +128,12 @@ pub struct Repeat {
     pub body: Option<Traversal>,
     /// Who leaves the loop.
     pub until: Option<Traversal>,
-    /// Whether `until` and `times` are checked before a round.
+    /// Whether `until` is checked before a round.
     pub until_first: bool,
     /// After so many rounds everybody leaves.
     pub times: Option<u32>,
+    /// Whether `times` is checked before a round.
+    pub times_first: bool,
     /// Whether traversers are also passed on as they go round; with a traversal, only those it holds for.
     pub emit: Option<Option<Traversal>>,
     /// Whether `emit` is checked before a round.
@@ -280,6 +282,12 @@ impl Step {
             Self::Order(by) => bys(by.iter().map(|(by, _)| by)),
             _ => Vec::new(),
         }
+    }
+
+    /// Whether it writes, or something inside it does.
+    pub(super) fn writes(&self) -> bool {
+        matches!(self, Self::AddV(..) | Self::AddE { .. } | Self::Property(_) | Self::Drop)
+            || self.children().into_iter().any(Traversal::writes)
     }
 
     /// Whether its result depends on all traversers that reach it, not on each by itself.

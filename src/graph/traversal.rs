@@ -26,6 +26,7 @@ pub struct Traversal<S = ()> {
     /// How deep sub-traversals nest.
     depth: usize,
     global: bool,
+    writes: bool,
     fault: Option<Error>,
 }
 
@@ -74,7 +75,7 @@ impl<'g> Traversal<Source<'g>> {
 
 impl<S> Traversal<S> {
     pub(super) fn from_source(source: S) -> Self {
-        Self { source, steps: Vec::new(), total: 0, depth: 0, global: false, fault: None }
+        Self { source, steps: Vec::new(), total: 0, depth: 0, global: false, writes: false, fault: None }
     }
 
     pub(super) fn steps(&self) -> &[Step] {
@@ -91,6 +92,11 @@ impl<S> Traversal<S> {
         self.global
     }
 
+    /// Whether any of its steps writes.
+    pub(super) fn writes(&self) -> bool {
+        self.writes
+    }
+
     /// Adds a step: what all methods below do, and what a parser calls.
     pub fn push(mut self, step: Step) -> Self {
         let children = step.children();
@@ -98,6 +104,7 @@ impl<S> Traversal<S> {
         drop(children);
         if fits {
             self.global |= step.is_global();
+            self.writes |= step.writes();
             self.steps.push(step);
         }
         self
@@ -131,6 +138,7 @@ impl<S> Traversal<S> {
             self.fault = Some(Error::invalid(complaint));
         }
         self.global |= self.steps.last().is_some_and(Step::is_global);
+        self.writes |= self.steps.last().is_some_and(Step::writes);
         self
     }
 
@@ -274,7 +282,7 @@ impl<S> Traversal<S> {
         self.push(Step::Fold)
     }
 
-    /// The members of a list, one by one.
+    /// The members of a list, or the entries of a map, one by one.
     pub fn unfold(self) -> Self {
         self.push(Step::Unfold)
     }
@@ -349,7 +357,7 @@ impl<S> Traversal<S> {
 
     /// Everybody leaves after so many rounds.
     pub fn times(self, rounds: u32) -> Self {
-        self.modulate(None, |repeat, _, first| (repeat.times, repeat.until_first) = (Some(rounds), first))
+        self.modulate(None, |repeat, _, first| (repeat.times, repeat.times_first) = (Some(rounds), first))
     }
 
     /// Passes everybody on at each round as well.

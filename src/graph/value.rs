@@ -8,6 +8,7 @@ use super::element::{Edge, Property, Vertex, VertexProperty, text};
 use super::error::Outcome;
 use super::run::too_large;
 use super::{FRONTIER_MAX, VALUE_DEPTH_MAX, predicate};
+use crate::key::ItemKey;
 use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -157,21 +158,20 @@ impl GraphValue {
     /// Bytes that are equal for what `dedup` calls equal: elements by identity, the rest by value.
     pub(super) fn identity(&self) -> String {
         match self {
-            Self::Vertex(vertex) => format!("v{:?}", (vertex.item_key(), vertex.id())),
-            Self::Edge(edge) => format!("e{:?}", (edge.item_key(), edge.id())),
-            Self::VertexProperty(property) => format!("p{:?}", (&property.vertex, &property.id)),
+            Self::Vertex(vertex) => format!("v{}", place(vertex.item_key())),
+            Self::Edge(edge) => format!("e{}", place(edge.item_key())),
+            Self::VertexProperty(property) => {
+                format!("p{}{:?}", place(&property.vertex), (&property.key, &property.id))
+            }
             Self::Property(property) => {
-                format!("q{:?}{}", (&property.element, &property.of, &property.key), property.value)
+                let name = (&property.of, &property.key);
+                format!("q{}{name:?}{}", place(&property.element), property.value)
             }
-            Self::Scalar(Value::Number(number)) if number.as_i64().is_none() => {
-                // 1.0 is 1; a float that is no whole number is like itself only.
-                match number.as_f64() {
-                    Some(float) if float.fract() == 0.0 && float.abs() < i64::MAX as f64 => {
-                        format!("s{}", float as i64)
-                    }
-                    _ => format!("s{number}"),
-                }
-            }
+            // 1.0 is 1; a float that is no whole number is like itself only.
+            Self::Scalar(Value::Number(number)) => match predicate::whole(number) {
+                Some(whole) => format!("s{whole}"),
+                None => format!("s{number}"),
+            },
             Self::Scalar(value) => format!("s{value}"),
             Self::List(values) => Self::identities('l', values.iter()),
             Self::Path(values) => Self::identities('w', values.iter()),
@@ -258,6 +258,11 @@ impl GraphValue {
             }
         }
     }
+}
+
+/// Text that no other element's place has: `1` and `"1"` are two partition keys, and read alike when they are printed.
+fn place(key: &ItemKey) -> String {
+    format!("{:?}{:?}", key.partition.values(), String::from_utf8_lossy(key.sort.as_bytes()))
 }
 
 /// There is no `properties` member where there are no properties.

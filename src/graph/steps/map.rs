@@ -9,6 +9,7 @@ use crate::graph::traversal::Traversal;
 use crate::graph::value::{GraphValue, Many};
 use crate::key::ItemKey;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 impl Stage<'_> {
     pub(super) fn map(&mut self, mut batch: Vec<Traverser>, run: &mut Run<'_>) -> Outcome<Vec<Traverser>> {
@@ -171,6 +172,11 @@ fn values_of(step: &Step, value: &GraphValue) -> Outcome<Vec<GraphValue>> {
         (Step::Id, value) => scalar(value.id()),
         (Step::Label, value) => scalar(value.label()),
         (Step::Unfold, GraphValue::List(values) | GraphValue::Path(values)) => values.to_vec(),
+        // Each entry is a map of its own.
+        (Step::Unfold, GraphValue::Map(keys, values)) => {
+            let entries = keys.iter().cloned().zip(values.iter().cloned());
+            entries.map(|entry| GraphValue::map(vec![entry])).collect::<Outcome<_>>()?
+        }
         (Step::Unfold, value) => vec![value.clone()],
         (_, value) => vec![value.clone()],
     })
@@ -192,6 +198,8 @@ pub(super) fn take(
     };
     match by {
         By::Identity => each_value(&|value| Some(value.clone())),
+        // No element has a property of these names, and what it is has a token: `by(id)`, `by(label)`.
+        By::Key(key) if matches!(key.as_str(), "id" | "label") => each_value(&|_| None),
         By::Key(key) => {
             each_value(&|value| value.property_values(key).into_iter().next().map(GraphValue::Scalar))
         }
@@ -234,6 +242,12 @@ fn project(
 ) -> Outcome<Vec<Traverser>> {
     if names.is_empty() {
         return Err(Fault::invalid("project() needs at least one name"));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = names.iter().find(|name| !seen.insert(*name)) {
+        return Err(Fault::invalid(format!(
+            "project() makes one entry of each name, and '{twice}' is there twice"
+        )));
     }
     let modulators = numbered(by.iter(), at);
     let mut rows: Vec<Vec<(String, GraphValue)>> = batch.iter().map(|_| Vec::new()).collect();

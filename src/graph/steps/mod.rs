@@ -6,7 +6,7 @@
 //!
 //! A step pulls batches from the one before until it has something to pass on. So `limit` stops everything upstream as
 //! soon as it has enough, and what upstream reads ahead is at most a page. Steps that need all of their input (`order`,
-//! `group`, `count`, `fold`, and all that write) drain it first. Breadth first: a batch goes through a step as a whole,
+//! `group`, `count`, `fold`, and all that write or have a step inside that does) drain it first. Breadth first: a batch goes through a step as a whole,
 //! and what several of its traversers need is read once.
 //!
 //! - `want` is a hint: a batch may be larger, smaller or empty. `None` means that there is nothing more.
@@ -68,6 +68,14 @@ impl Traverser {
         Ok(Self { value, path, via: None, origin: self.origin })
     }
 
+    /// Stays where it is, and what is there has changed.
+    fn amended(&self, value: GraphValue) -> Self {
+        let path = self.path.as_ref().map(|node| {
+            Arc::new(PathNode { value: value.clone(), before: node.before.clone(), len: node.len })
+        });
+        Self { value, path, via: self.via.clone(), origin: self.origin }
+    }
+
     /// The objects met, oldest first.
     fn objects(&self) -> Vec<GraphValue> {
         let mut objects: Vec<GraphValue> =
@@ -97,13 +105,22 @@ struct Stage<'t> {
 enum State<'t> {
     Fresh,
     Done,
-    Source { inputs: Vec<Traverser>, cursor: Cursor, ids: Option<BTreeSet<String>> },
+    Source {
+        inputs: Vec<Traverser>,
+        cursor: Cursor,
+        ids: Option<BTreeSet<String>>,
+    },
     Edges(Box<edges::Edges>),
     Known(Known),
     Seen(HashSet<String>),
     Passed(u64),
     Repeat(Box<repeat::Loop<'t>>),
-    Union { inputs: Vec<Traverser>, branches: Vec<Pipeline<'t>> },
+    /// `at` is the branch being pulled; none before there is input.
+    Union {
+        inputs: Vec<Traverser>,
+        branches: Vec<Pipeline<'t>>,
+        at: Option<usize>,
+    },
 }
 
 /// The steps before one, and what goes into the first.
@@ -140,12 +157,15 @@ impl<'t> Pipeline<'t> {
         self.stages.iter_mut().for_each(|stage| stage.state = State::Fresh);
     }
 
-    /// Goes on with more input: what `dedup` has seen it remembers, as it does in a loop.
+    /// Goes on with more input: what `dedup` has seen it remembers, as it does in a loop, also in a branch or a loop inside.
     fn resume(&mut self, input: Vec<Traverser>) {
         self.input = input;
         for stage in &mut self.stages {
-            if !matches!(stage.state, State::Seen(_)) {
-                stage.state = State::Fresh;
+            match &mut stage.state {
+                State::Seen(_) => {}
+                State::Union { at, .. } => *at = None,
+                State::Repeat(looping) => looping.stop(),
+                state => *state = State::Fresh,
             }
         }
     }
@@ -170,6 +190,16 @@ impl<'t> Upstream<'_, 't> {
             bounded(batch.len())?;
         }
         Ok(batch)
+    }
+
+    /// What `step` works on next: a batch, or all there is when something inside it writes. Else the traversal would
+    /// meet what it has just written as it reads on.
+    fn pull_for(&mut self, step: &Step, run: &mut Run<'_>, want: usize) -> Outcome<Option<Vec<Traverser>>> {
+        if !step.writes() {
+            return self.pull(run, want);
+        }
+        let all = self.drain(run)?;
+        Ok((!all.is_empty()).then_some(all))
     }
 
     fn drain(&mut self, run: &mut Run<'_>) -> Outcome<Vec<Traverser>> {
@@ -217,7 +247,8 @@ impl<'t> Stage<'t> {
                     self.step,
                     Step::Has(..) | Step::HasLabel(_) | Step::HasId(_) | Step::Is(_) | Step::Where(_)
                 );
-                let Some(batch) = up.pull(run, if keeps_all { want } else { PAGE_ITEMS })? else {
+                let Some(batch) = up.pull_for(self.step, run, if keeps_all { want } else { PAGE_ITEMS })?
+                else {
                     return Ok(None);
                 };
                 run.enter(self.step, self.at);
@@ -259,7 +290,7 @@ impl<'t> Stage<'t> {
             return Err(Fault::invalid("range(low, high) is turned around: low comes first"));
         }
         let left = high.map_or(u64::MAX, |high| high.saturating_sub(passed));
-        if left == 0 {
+        if left == 0 || high == Some(low) {
             return Ok(None);
         }
         let skipped = usize::try_from(low.saturating_sub(passed)).unwrap_or(usize::MAX);
@@ -277,7 +308,7 @@ impl<'t> Stage<'t> {
         up: &mut Upstream<'_, 't>,
         run: &mut Run<'_>,
     ) -> Outcome<Option<Vec<Traverser>>> {
-        let Some(batch) = up.pull(run, PAGE_ITEMS)? else { return Ok(None) };
+        let Some(batch) = up.pull_for(self.step, run, PAGE_ITEMS)? else { return Ok(None) };
         run.enter(self.step, self.at);
         let identities = match by {
             None => batch.iter().map(|traverser| traverser.value.identity()).collect(),
@@ -311,29 +342,31 @@ impl<'t> Stage<'t> {
         want: usize,
     ) -> Outcome<Option<Vec<Traverser>>> {
         if !matches!(self.state, State::Union { .. }) {
-            let inputs = up.drain(run)?;
             let mut at = self.at + 1;
             let mut pipelines = Vec::with_capacity(branches.len());
             for branch in branches {
                 pipelines.push(Pipeline::of(branch, at));
                 at += branch.total();
             }
-            pipelines.reverse();
-            if let Some(first) = pipelines.last_mut() {
-                first.restart(inputs.clone());
-            }
-            self.state = State::Union { inputs, branches: pipelines };
+            self.state = State::Union { inputs: Vec::new(), branches: pipelines, at: None };
         }
-        let State::Union { inputs, branches } = &mut self.state else { return Ok(None) };
-        while let Some(branch) = branches.last_mut() {
+        let State::Union { inputs, branches, at } = &mut self.state else { return Ok(None) };
+        let mut fresh = at.is_none();
+        if fresh {
+            *inputs = up.drain(run)?;
+        }
+        let mut i = at.unwrap_or(0);
+        while let Some(branch) = branches.get_mut(i) {
+            if fresh {
+                branch.resume(inputs.clone());
+            }
+            *at = Some(i);
             if let Some(batch) = branch.pull(run, want)? {
                 return Ok(Some(batch));
             }
-            branches.pop();
-            if let Some(next) = branches.last_mut() {
-                next.restart(inputs.clone());
-            }
+            (i, fresh) = (i + 1, true);
         }
+        *at = Some(i);
         Ok(None)
     }
 }
@@ -351,6 +384,7 @@ fn each(
 ) -> Outcome<Vec<Vec<Traverser>>> {
     let mut results: Vec<Vec<Traverser>> = inputs.iter().map(|_| Vec::new()).collect();
     let mut pipeline = Pipeline::of(body, at);
+    let outer = run.working();
     if body.is_global() {
         for (input, results) in inputs.iter().zip(&mut results) {
             pipeline.restart(vec![input.clone()]);
@@ -365,12 +399,14 @@ fn each(
         let marked = inputs.iter().enumerate().map(|(origin, input)| Traverser { origin, ..input.clone() });
         pipeline.restart(marked.collect());
         let (mut missing, mut total) = (inputs.len(), 0);
-        let want = if first { inputs.len() } else { PAGE_ITEMS };
+        let mut want = if first { inputs.len() } else { PAGE_ITEMS };
         while !(first && missing == 0)
             && let Some(batch) = pipeline.pull(run, want)?
         {
             total += batch.len();
             bounded(total)?;
+            // One input with many results must not make those behind it wait for many small pages.
+            want = want.saturating_mul(2).min(PAGE_ITEMS);
             for traverser in batch {
                 if let Some(results) = results.get_mut(traverser.origin) {
                     missing -= usize::from(results.is_empty());
@@ -382,5 +418,6 @@ fn each(
     for (input, results) in inputs.iter().zip(&mut results) {
         results.iter_mut().for_each(|traverser| traverser.origin = input.origin);
     }
+    run.back_to(outer);
     Ok(results)
 }

@@ -20,6 +20,8 @@ pub(super) struct Loop<'t> {
     body: Pipeline<'t>,
     frontier: Vec<Traverser>,
     rounds: u32,
+    /// Whether it has its input.
+    begun: bool,
     /// Where the sub-traversals begin in the whole traversal.
     until_at: usize,
     emit_at: usize,
@@ -39,13 +41,17 @@ impl<'t> Stage<'t> {
                     "until(), times() and emit() belong to a repeat(), and there is none",
                 ));
             };
-            let frontier = up.drain(run)?;
             let until_at = self.at + 1 + body.total();
             let emit_at = until_at + repeat.until.as_ref().map_or(0, |until| until.total());
             let body = Pipeline::of(body, self.at + 1);
-            self.state = State::Repeat(Box::new(Loop { body, frontier, rounds: 0, until_at, emit_at }));
+            let (frontier, rounds, begun) = (Vec::new(), 0, false);
+            self.state = State::Repeat(Box::new(Loop { body, frontier, rounds, begun, until_at, emit_at }));
         }
         let State::Repeat(looping) = &mut self.state else { return Ok(None) };
+        if !looping.begun {
+            looping.frontier = up.drain(run)?;
+            (looping.rounds, looping.begun) = (0, true);
+        }
         if looping.frontier.is_empty() {
             return Ok(None);
         }
@@ -69,6 +75,11 @@ impl<'t> Stage<'t> {
 }
 
 impl Loop<'_> {
+    /// Takes other input when it is pulled again. What its body has seen it remembers.
+    pub(super) fn stop(&mut self) {
+        self.begun = false;
+    }
+
     /// Lets those leave, and passes those on, whose modulators are checked before (or after) a round.
     fn check(
         &mut self,
@@ -77,15 +88,13 @@ impl Loop<'_> {
         leaving: &mut Vec<Traverser>,
         run: &mut Run<'_>,
     ) -> Outcome<()> {
-        if repeat.until_first == before {
-            if repeat.times.is_some_and(|times| self.rounds >= times) {
-                leaving.append(&mut self.frontier);
-            }
-            if let Some(until) = &repeat.until {
-                let (done, others) = holding(until, self.until_at, std::mem::take(&mut self.frontier), run)?;
-                leaving.extend(done);
-                self.frontier = others;
-            }
+        if repeat.times_first == before && repeat.times.is_some_and(|times| self.rounds >= times) {
+            leaving.append(&mut self.frontier);
+        }
+        if let Some(until) = repeat.until.as_ref().filter(|_| repeat.until_first == before) {
+            let (done, others) = holding(until, self.until_at, std::mem::take(&mut self.frontier), run)?;
+            leaving.extend(done);
+            self.frontier = others;
         }
         if let Some(emit) = repeat.emit.as_ref().filter(|_| repeat.emit_first == before) {
             match emit {

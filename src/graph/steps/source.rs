@@ -2,6 +2,7 @@
 
 use super::map::passes;
 use super::{Stage, State, Traverser, Upstream};
+use crate::graph::FRONTIER_MAX;
 use crate::graph::element::{GraphDocument, Schema, text};
 use crate::graph::error::Outcome;
 use crate::graph::profile::Operator;
@@ -35,6 +36,8 @@ impl<'t> Stage<'t> {
         let State::Source { inputs, cursor, ids } = &mut self.state else { return Ok(None) };
         run.enter(self.step, self.at);
         let filters = &self.filters;
+        // Each document of a page becomes a traverser for each input.
+        let want = want.min(FRONTIER_MAX / inputs.len().max(1));
         let page = run.page(cursor, want, |key, document| {
             ids.as_ref().is_none_or(|ids| ids.contains(text(document, "id")))
                 && element(schema, vertices, key, document)

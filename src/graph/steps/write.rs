@@ -17,7 +17,7 @@ use crate::graph::value::GraphValue;
 use crate::graph::{ID_BYTES_MAX, PARTITION_KEY_BYTES_MAX};
 use crate::key::{ItemKey, SortKey};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(super) fn apply(
@@ -32,10 +32,10 @@ pub(super) fn apply(
     let ends = match step {
         Step::Drop => return remove(&input, run).map(|()| output),
         Step::AddE { from, to, .. } => {
-            let from_ends = edge_ends(from.as_ref(), at + 1, &input, run)?;
             let to_at = at + 1 + from.as_ref().map_or(0, Traversal::total);
-            let to_ends = edge_ends(to.as_ref(), to_at, &input, run)?;
-            run.enter(step, at);
+            let from_ends = edge_ends(from.as_ref(), at + 1, &input, run);
+            let both = from_ends.and_then(|from| Ok((from, edge_ends(to.as_ref(), to_at, &input, run)?)));
+            let (from_ends, to_ends) = both.inspect_err(|_| run.remaining = keys(&input))?;
             from_ends.into_iter().zip(to_ends).collect()
         }
         _ => Vec::new(),
@@ -51,8 +51,9 @@ pub(super) fn apply(
         };
         let added = added.inspect_err(|_| run.remaining = keys(&input[i..]))?;
         output.push(match step {
-            Step::Property(_) => Traverser { value: added, ..traverser.clone() },
-            _ => traverser.to(added, run)?,
+            Step::Property(_) => traverser.amended(added),
+            // This one is written: only a path can be too long now.
+            _ => traverser.to(added, run).inspect_err(|_| run.remaining = keys(&input[i + 1..]))?,
         });
     }
     Ok(output)
@@ -63,8 +64,15 @@ fn element_key(value: &GraphValue) -> Option<ElementKey> {
     match value {
         GraphValue::Vertex(vertex) => Some(vertex.key()),
         GraphValue::Edge(edge) => Some(edge.key()),
-        GraphValue::VertexProperty(property) => Some(owner(&property.vertex)),
-        GraphValue::Property(property) => Some(owner(&property.element)),
+        property => property_owner(property).map(owner),
+    }
+}
+
+/// Where the document lies that has this property.
+fn property_owner(value: &GraphValue) -> Option<&ItemKey> {
+    match value {
+        GraphValue::VertexProperty(property) => Some(&property.vertex),
+        GraphValue::Property(property) => Some(&property.element),
         _ => None,
     }
 }
@@ -72,7 +80,8 @@ fn element_key(value: &GraphValue) -> Option<ElementKey> {
 /// The identity of the document at this key: an id is kept in it as the text of a sort key.
 fn owner(key: &ItemKey) -> ElementKey {
     let id = match key.sort.as_bytes() {
-        [_, text @ .., _] => String::from_utf8_lossy(text).into_owned(),
+        // A NUL in it is kept as two bytes, the second of which is no UTF-8.
+        [_, text @ .., _] => String::from_utf8_lossy(text).replace("\0\u{fffd}", "\0"),
         _ => String::new(),
     };
     ElementKey { partition: key.partition.clone(), id }
@@ -197,6 +206,12 @@ fn put_vertex_property(fields: &mut Map<String, Value>, property: &NewProperty, 
     if !property.meta.is_empty() {
         let mut meta = Map::new();
         for (name, value) in &property.meta {
+            if name.is_empty() {
+                return Err(Fault::invalid(format!(
+                    "a meta-property of '{}' has no name: give it one",
+                    property.key
+                )));
+            }
             check_value(&format!("{}.{name}", property.key), value)?;
             meta.insert(name.clone(), value.clone());
         }
@@ -356,7 +371,7 @@ fn set_property(value: &GraphValue, property: &NewProperty, run: &mut Run<'_>) -
 fn remove(input: &[Traverser], run: &mut Run<'_>) -> Outcome<()> {
     let mut vertices = BTreeMap::new();
     let mut doomed: BTreeMap<&ItemKey, ElementKey> = BTreeMap::new();
-    let mut properties = Vec::new();
+    let (mut properties, mut seen) = (Vec::new(), BTreeSet::new());
     for traverser in input {
         match &traverser.value {
             GraphValue::Vertex(vertex) => {
@@ -365,7 +380,11 @@ fn remove(input: &[Traverser], run: &mut Run<'_>) -> Outcome<()> {
             GraphValue::Edge(edge) => {
                 doomed.insert(edge.item_key(), edge.key());
             }
-            GraphValue::VertexProperty(_) | GraphValue::Property(_) => properties.push(&traverser.value),
+            value @ (GraphValue::VertexProperty(_) | GraphValue::Property(_)) => {
+                if seen.insert(value.identity()) {
+                    properties.push(value);
+                }
+            }
             other => {
                 return Err(Fault::invalid(format!(
                     "drop() removes elements and properties, not {}",
@@ -384,6 +403,14 @@ fn remove(input: &[Traverser], run: &mut Run<'_>) -> Outcome<()> {
         })?
     };
     doomed.extend(touching.iter().map(|edge| (edge.item_key(), edge.key())));
+    // What goes takes its properties along.
+    properties.retain(|property| {
+        let key = property_owner(property);
+        key.is_some_and(|key| !doomed.contains_key(key) && !vertices.contains_key(key))
+    });
+    let owners = |properties: &[&GraphValue]| -> Vec<ElementKey> {
+        properties.iter().filter_map(|property| element_key(property)).collect()
+    };
     // Edges first, then the vertices they hang on.
     let order = doomed.into_iter().chain(
         vertices.into_iter().filter_map(|(key, traverser)| Some((key, element_key(&traverser.value)?))),
@@ -394,13 +421,12 @@ fn remove(input: &[Traverser], run: &mut Run<'_>) -> Outcome<()> {
         let written =
             run.write(written, element.clone(), None, |_| Fault::invalid("a removal has no condition"));
         written.inspect_err(|_| {
-            run.remaining = order[i..].iter().map(|(_, element)| element.clone()).collect()
+            run.remaining = order[i..].iter().map(|(_, element)| element.clone()).collect();
+            run.remaining.extend(owners(&properties));
         })?;
     }
     for (i, property) in properties.iter().enumerate() {
-        remove_property(property, run).inspect_err(|_| {
-            run.remaining = properties[i..].iter().filter_map(|property| element_key(property)).collect();
-        })?;
+        remove_property(property, run).inspect_err(|_| run.remaining = owners(&properties[i..]))?;
     }
     Ok(())
 }
@@ -431,6 +457,11 @@ fn remove_property(value: &GraphValue, run: &mut Run<'_>) -> Outcome<()> {
                 for entry in values.iter_mut().filter(|entry| is_it(entry)) {
                     if let Some(all) = entry.get_mut("_meta").and_then(Value::as_object_mut) {
                         all.shift_remove(meta);
+                        if all.is_empty()
+                            && let Some(entry) = entry.as_object_mut()
+                        {
+                            entry.shift_remove("_meta");
+                        }
                     }
                 }
             }
