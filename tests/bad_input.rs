@@ -314,7 +314,10 @@ fn an_empty_key_is_skipped_and_named_or_refused_when_strict() {
         assert!(example.starts_with("line 4: ") && example.contains("empty"), "{example}");
     }
     let text = printed(rows().run(&["compare", "rows.csv", "--key", "{a}"]));
-    assert!(text.contains("1 rows") && text.contains("skipped") && text.contains("line 4: "), "{text}");
+    assert!(
+        text.contains("1 row without a key") && text.contains("skipped") && text.contains("line 4: "),
+        "{text}"
+    );
     let strict = ["compare", "rows.csv", "--key", "{a}", "--strict", "--html", "page.html"];
     refused(&rows(), &strict, &["rows.csv, line 4: {a}: its key is empty"]);
     // Cosmos DB has such keys, strict or not.

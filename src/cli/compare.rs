@@ -77,7 +77,7 @@ pub(crate) struct Arguments {
     /// How often a refused write comes back, each time when the refusal says.
     #[arg(long, allow_hyphen_values = true, default_value_t = 0, value_name = "N")]
     retries: u32,
-    /// How long an answer takes.
+    /// How long an answer takes; with workers or retries on average, half to one and a half by the seed.
     #[arg(long, allow_hyphen_values = true, default_value = "5ms", value_name = "TIME")]
     service_time: String,
     /// Hold the key mix of each value of this column at the rate, instead of replaying the file once.
@@ -92,7 +92,7 @@ pub(crate) struct Arguments {
     /// Seeded layouts to measure under [default: 50 for DynamoDB, whose hash is not public; 1 for Cosmos DB].
     #[arg(long, allow_hyphen_values = true, value_name = "N")]
     layouts: Option<u32>,
-    /// What a read costs under each design: equal properties, like 'date=2013-11-27,tailnum=N14228'; give several.
+    /// What a read costs under each design: equal properties, like 'date=2013-01-01,tailnum=N14228'; give several.
     #[arg(long = "read", value_name = "FILTER")]
     reads: Vec<String>,
     /// Also run the reads under the load, so many beside so many writes: 'write=80,read=20'. The rate stays the writes'.
@@ -192,6 +192,12 @@ fn templates(texts: &[String]) -> Result<Vec<Template>> {
     let mut templates = Vec::new();
     for text in texts {
         let template = Template::parse(text).map_err(|error| Error::from(error).within("--key"))?;
+        if text.trim_start().starts_with("[\"") {
+            return Err(Error::invalid(format!(
+                "--key: {text} looks like a hierarchical key, which only `hotplate where` and the library know: a design \
+                 here is one template, such as '{{a}}-{{b}}'"
+            )));
+        }
         if templates.contains(&template) {
             return Err(Error::invalid(format!("--key: {template} is given twice")));
         }
@@ -300,7 +306,7 @@ fn reads(texts: &[String]) -> Result<Vec<AskedRead>> {
         .map(|text| {
             let wrong = |why: &str| {
                 Error::invalid(format!(
-                    "--read: {text:?} {why}: write it like 'date=2013-11-27,tailnum=N14228'"
+                    "--read: {text:?} {why}: write it like 'date=2013-01-01,tailnum=N14228'"
                 ))
             };
             let mut equal = Vec::new();
@@ -413,12 +419,28 @@ struct Loaded {
     warnings: Vec<String>,
 }
 
+/// The field of the hash that a template ends with.
+fn hashed_at_the_end(template: &Template) -> Option<usize> {
+    match template.parts().last()? {
+        Part::Hash { field, .. } => Some(*field),
+        _ => None,
+    }
+}
+
 /// Rows between two looks at the progress bar.
 const PROGRESS_ROWS: u64 = 4_096;
 
 impl Loader<'_> {
     fn load(self) -> Result<Loaded> {
         let mut source = Source::open(&self.arguments.file)?;
+        // A design without fields that is called like a property has lost its braces.
+        let bare: Vec<(String, Binding)> = self
+            .templates
+            .iter()
+            .filter(|template| template.fields().is_empty())
+            .map(ToString::to_string)
+            .filter_map(|name| Some((name.clone(), source.bind(&[FieldPath::from(name.as_str())]).ok()?)))
+            .collect();
         let bindings = self
             .templates
             .iter()
@@ -444,6 +466,7 @@ impl Loader<'_> {
         let mut names: Vec<String> = Vec::new();
         let mut numbers: HashMap<String, u32> = HashMap::new();
         let bar = progress_bar("reading {bar:40} {percent} %", source.progress().1.unwrap_or(0));
+        let hashed: Vec<Option<usize>> = self.templates.iter().map(hashed_at_the_end).collect();
         let mut properties = String::new();
         let mut text = String::new();
         let mut number = 0_u64;
@@ -495,9 +518,15 @@ impl Loader<'_> {
             });
             if number == 0 {
                 properties = row.properties();
+                if let Some((name, _)) = bare.iter().find(|(_, binding)| row.text(binding, 0).is_some()) {
+                    return Err(Error::invalid(format!(
+                        "--key: {name} is the same text for every row; for the property of that name write '{{{name}}}'"
+                    )));
+                }
             }
             orders.look(&row);
-            for ((template, binding), builder) in self.templates.iter().zip(&bindings).zip(&mut builders) {
+            let designs = self.templates.iter().zip(&bindings).zip(&hashed).zip(&mut builders);
+            for (((template, binding), hashed), builder) in designs {
                 let refused = match template.render(&row.bound(binding), self.seed, number, &mut text) {
                     Ok(rendered) => builder.push(rendered, &text, window, sort.as_deref(), answers)?,
                     Err(error) => Some(error.to_string()),
@@ -507,6 +536,10 @@ impl Loader<'_> {
                         return Err(Error::invalid(format!("{template}: {reason}")).within(row.place()));
                     }
                     builder.skip(|| format!("line {}: {reason}", row.line()));
+                } else if hashed
+                    .is_some_and(|field| row.text(binding, field).is_some_and(|text| text.is_empty()))
+                {
+                    builder.note_blank();
                 }
             }
             number += 1;
@@ -555,8 +588,8 @@ impl Loader<'_> {
             if design.skipped() > 0 {
                 let first = design.skipped_examples().first().map(String::as_str).unwrap_or_default();
                 warnings.push(format!(
-                    "{template}: {} rows have no key and were skipped; the first: {first}",
-                    whole(design.skipped() as f64)
+                    "{template}: {} without a key skipped; the first: {first}",
+                    counted(design.skipped(), "row")
                 ));
             }
         }
@@ -689,11 +722,11 @@ fn heading(out: &mut String, report: &Report) {
         Load::Closed { workers } => format!("{} workers", whole(f64::from(workers))),
     };
     let table = format!(
-        "{}: {} on {}, {} physical partitions of {} {}/s, items of {}, {load}",
+        "{}: {} on {}, {} of {} {}/s, items of {}, {load}",
         clean(&report.file),
         report.profile,
         report.throughput,
-        report.partition_count,
+        counted(u64::from(report.partition_count), "physical partition"),
         whole(report.partition_limit_per_s),
         report.unit,
         Bytes(report.item_bytes),
@@ -701,7 +734,7 @@ fn heading(out: &mut String, report: &Report) {
     let layouts = match report.layouts {
         1 if report.profile == "cosmos" => "one layout, as placement is exact".into(),
         1 => "one seeded layout of many: another may do better or worse".into(),
-        n => format!("{n} layouts: figures of the one with the median result, 5–95% of them in brackets"),
+        n => format!("{n} layouts: figures of the one with the median served/s, 5–95% of them in brackets"),
     };
     let how = match &report.windowing {
         Some(windowing) => format!(

@@ -521,7 +521,7 @@ fn json_fault(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
     format!(
-        "column {} is no JSON ({what}): every line must be one whole object, as jq -c . writes it",
+        "column {} is no JSON ({what}): every line must be one whole object, as jq -c . writes it (jq -c '.[]' for an array)",
         error.column()
     )
 }
@@ -785,7 +785,7 @@ mod tests {
             assert_eq!(csv(unclosed), format!("f.csv, line 3: {closing}"));
         }
 
-        let whole = "every line must be one whole object, as jq -c . writes it";
+        let whole = "every line must be one whole object, as jq -c . writes it (jq -c '.[]' for an array)";
         let open = "column 5 is no JSON (EOF while parsing a value)";
         assert_eq!(json(b"{\"a\": 1}\n\n{\"a\":\n\"b\"}"), format!("f.jsonl, line 3: {open}: {whole}"));
         let trailing = json(b"{\"a\": 1} {}");

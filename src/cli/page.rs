@@ -420,11 +420,12 @@ fn groups(d: &Design) -> Vec<(&'static str, Vec<Fact>)> {
         fact("p99.9", milliseconds(d.p999_ms), ""),
         fact("writes", count(d.writes), ""),
         fact("distinct keys", count(d.distinct_keys), ""),
-        fact("seconds", rate(d.seconds), ""),
+        fact("finish, seconds", rate(d.seconds.ceil()), ""),
     ];
     let mut groups = vec![
         ("Throughput", throughput),
-        ("Skew of the offered units", skew),
+        // The drawing is of all windows, these are of one.
+        (if d.windows.is_some() { "Skew in the median window" } else { "Skew of the offered units" }, skew),
         ("Response time and size", run),
     ];
     if let Some(w) = &d.windows {

@@ -25,7 +25,7 @@ use crate::client::KeyDesign;
 use crate::error::{Error, Result};
 use crate::heat::{Series, Skew, Tally};
 use crate::key::{Placement, Template};
-use crate::profile::{PARTITIONS_MAX, Profile, Service};
+use crate::profile::{Metering, PARTITIONS_MAX, Profile, Service};
 use crate::ring::{PartitionMap, RingPoint};
 use crate::rng::Seed;
 use crate::units::{Bytes, MILLI};
@@ -41,6 +41,9 @@ const HEAT_WINDOWS_MAX: usize = 400;
 
 /// A window with fewer rows than this fraction of the mean is left out: three rows are no mix of keys.
 const WINDOW_ROWS_MIN: f64 = 0.1;
+
+/// Windows with fewer rows than this on average say little: a bound of ours.
+const WINDOW_ROWS_FEW: f64 = 20.0;
 
 /// Top keys listed.
 const TOP_KEYS: usize = 10;
@@ -387,7 +390,7 @@ impl Comparison {
         let hottest_key_share = counts[hottest_key] as f64 / total;
         let unsplittable = unsplittable_share(design.rows, &counts, rows.len());
         let offered =
-            rate.map_or_else(|| outcome.attempts as f64 / seconds(outcome.duration), |rate| rate as f64);
+            rate.map_or_else(|| outcome.writes as f64 / seconds(outcome.duration), |rate| rate as f64);
         let served_sorted = sorted(measured.iter().map(|m| m.served));
         let max_sorted = sorted(measured.iter().filter_map(|m| m.max_rate));
         let windows = result.windows.as_ref().map(|w| self.window_figures(design, w));
@@ -445,7 +448,20 @@ impl Comparison {
             heat,
             verdict: String::new(),
         };
-        figures.verdict = verdict::sentence(&self.facts(design), &figures);
+        let shares: Vec<f64> = {
+            let total = attempted.iter().sum::<u64>().max(1) as f64;
+            attempted.iter().map(|&milli| milli as f64 / total).collect()
+        };
+        let steady_refused = match self.experiment.load {
+            LoadShape::Open { rate, retries: Retries { most: 0, .. } } => {
+                Some(1.0 - self.limits.steady_writes(&shares, rate as f64) / rate as f64)
+            }
+            _ => None,
+        };
+        let worst_key =
+            result.windows.as_ref().map(|w| hottest(&design.rows.counts(&design.windows[w.worst])));
+        let facts = Facts { steady_refused, worst_key, ..self.facts(design) };
+        figures.verdict = verdict::sentence(&facts, &figures);
         Ok(figures)
     }
 
@@ -514,6 +530,8 @@ impl Comparison {
             sort: self.experiment.sort,
             sort_name: &self.experiment.sort_name,
             window_by: self.experiment.windows.as_ref().map(|windows| windows.by.as_str()),
+            steady_refused: None,
+            worst_key: None,
         }
     }
 
@@ -626,6 +644,23 @@ impl Comparison {
             replayed: 2.min(windows.names.len()),
         });
         let mut warnings = experiment.warnings.clone();
+        let longest = designs.iter().map(|design| design.seconds).fold(0.0, f64::max);
+        let saves = experiment.profile.metering() == Metering::Bucket;
+        if saves && experiment.windows.is_none() && longest < verdict::SHORT_SECONDS {
+            warnings.push(format!(
+                "short run: the rows are written in {longest:.2} s, and the half second's worth that a partition has saved \
+                 up carries much of it; more rows, a lower rate, or windows show the steady state"
+            ));
+        }
+        if let Some(windows) = &experiment.windows {
+            let rows = grouped.iter().map(|design| design.rows.rows().len()).max().unwrap_or(0);
+            let mean = rows as f64 / windows.names.len().max(1) as f64;
+            if mean < WINDOW_ROWS_FEW {
+                warnings.push(format!(
+                    "windows of {mean:.1} rows on average: so few rows are no mix of keys; use a coarser window"
+                ));
+            }
+        }
         if let (Some(windows), Some(first)) = (&experiment.windows, grouped.first()) {
             let left_out = windows.names.len() - first.usable.len();
             if left_out > 0 {
@@ -660,7 +695,11 @@ impl Comparison {
             pairs: pairs(&designs, measured),
             designs,
             warnings,
-            basis: verdict::basis(&experiment.profile, experiment.layouts, experiment.service_time),
+            basis: {
+                let steady =
+                    matches!(experiment.load, LoadShape::Open { retries: Retries { most: 0, .. }, .. });
+                verdict::basis(&experiment.profile, experiment.layouts, experiment.service_time, steady)
+            },
         }
     }
 }
@@ -698,13 +737,13 @@ fn in_parallel<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The layout with the median result: by the highest rate if it was searched for, by what was served otherwise. Ties go
-/// to the lower number.
+/// The layout with the median result: by what was served, so that a search changes no other figure; among equals by the
+/// highest rate, then the lower number.
 fn median_layout(measured: &[Measured]) -> usize {
     let mut order: Vec<usize> = (0..measured.len()).collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&measured[a], &measured[b]);
-        score(a).total_cmp(&score(b)).then(a.served.total_cmp(&b.served))
+        a.served.total_cmp(&b.served).then(score(a).total_cmp(&score(b)))
     });
     order[(order.len() - 1) / 2]
 }

@@ -51,6 +51,8 @@ pub struct KeyedRows {
     hottest_item: u64,
     /// Rows that overwrite the item of an earlier one.
     overwrites: u64,
+    /// Rows of a key whose calculated suffix is that of an empty value.
+    blanks: HashMap<u32, u64, FastHash>,
 }
 
 impl KeyedRows {
@@ -87,6 +89,13 @@ impl KeyedRows {
     /// Rows that overwrite the item of an earlier row.
     pub fn overwrites(&self) -> u64 {
         self.overwrites
+    }
+
+    /// Whether more than half of a key's rows got its calculated suffix from an empty value.
+    pub fn mostly_blank(&self, key: u32) -> bool {
+        let Some(&blanks) = self.blanks.get(&key) else { return false };
+        let rows = self.rows.iter().filter(|&&row| row == key).count() as u64;
+        blanks * 2 > rows
     }
 
     /// Writes of the item that was written most.
@@ -169,6 +178,7 @@ impl KeyedRowsBuilder {
                 unsplittable: Vec::new(),
                 hottest_item: 0,
                 overwrites: 0,
+                blanks: HashMap::default(),
             },
             orders: Vec::new(),
             items: HashMap::default(),
@@ -225,6 +235,13 @@ impl KeyedRowsBuilder {
             self.count_item(number, sort.unwrap_or_default());
         }
         Ok(None)
+    }
+
+    /// Notes that the last row's calculated suffix is that of an empty value.
+    pub fn note_blank(&mut self) {
+        if let Some(&key) = self.rows.rows.last() {
+            *self.rows.blanks.entry(key).or_default() += 1;
+        }
     }
 
     /// Counts a row that has no key.

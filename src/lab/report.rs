@@ -1,7 +1,7 @@
 //! What a comparison found: the one object behind the table, the JSON and the page.
 //!
 //! Shares are fractions of one. Rates are writes a second, times are milliseconds unless the name says otherwise.
-//! Figures of a design are those of the layout with the median result, so that they belong together.
+//! Figures of a design are those of the layout with the median of writes served, so that they belong together.
 //!
 //! This file computes nothing.
 

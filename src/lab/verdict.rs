@@ -30,10 +30,29 @@ pub(super) struct Facts<'a> {
     pub(super) sort: SortRule,
     pub(super) sort_name: &'a str,
     pub(super) window_by: Option<&'a str>,
+    /// What an endless repetition of this mix would have refused, where load is offered at a rate.
+    pub(super) steady_refused: Option<f64>,
+    /// The number of the worst window's hottest key.
+    pub(super) worst_key: Option<usize>,
 }
 
 /// Throttling under this share of the attempts is none worth speaking of.
 const QUIET_SHARE: f64 = 0.001;
+
+/// A table whose use is this near to what it pays for is full, whatever partition refused first.
+const FULL_SHARE: f64 = 0.97;
+
+/// And it loses no more than this: beyond, something else than the table is in the way.
+const FULL_REFUSED: f64 = 0.05;
+
+/// The order of a file is to blame when it loses this much more than the same writes well mixed.
+const ORDER_REFUSED: f64 = 0.1;
+
+/// Workers and retries keep a hot key at its limit and not above: this near counts as reached.
+const REACHED_SHARE: f64 = 0.95;
+
+/// A replay this short is carried by saved-up credit, in seconds: ten times what a partition saves.
+pub(super) const SHORT_SECONDS: f64 = 5.0;
 
 /// A window is one key when the key takes this share of it.
 const ONE_KEY_SHARE: f64 = 0.95;
@@ -48,12 +67,18 @@ const SKEWED_SUFFIX: f64 = 3.0;
 pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
     let mut text = String::new();
     let quiet = design.throttled_share <= QUIET_SHARE;
+    let reached = if facts.steady_refused.is_some() { 1.0 } else { REACHED_SHARE };
     let key_demand = design.hottest_unsplittable_share * design.offered_per_s;
     let partition_demand = design.hottest_partition_share * design.offered_per_s;
-    let hot_key = key_demand > facts.partition_writes_max;
     let table_short = design.offered_per_s > facts.table_writes * (1.0 + QUIET_SHARE);
+    let used = design.served_per_s / facts.table_writes;
+    let expected = facts.steady_refused.unwrap_or(design.throttled_share);
+    let by_order = design.throttled_share > expected + ORDER_REFUSED;
 
-    if quiet {
+    // A short file may end before anything is refused: a key that is too hot is too hot all the same.
+    if key_demand > facts.partition_writes_max * reached && !(quiet && facts.steady_refused.is_none()) {
+        hot_key_clause(&mut text, facts, design);
+    } else if quiet {
         let _ = write!(
             text,
             "Holds {}/s with {} throttled; its hottest partition ({}) takes {} of the load, {:.2} times its even share",
@@ -63,26 +88,46 @@ pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
             percent(design.hottest_partition_share),
             design.max_over_mean
         );
-    } else if hot_key {
-        hot_key_clause(&mut text, facts, design);
-    } else if partition_demand > facts.partition_writes {
-        hot_range_clause(&mut text, facts, design);
-    } else if table_short {
+    } else if key_demand > facts.partition_writes * reached {
+        hot_share_clause(&mut text, facts, design);
+    } else if by_order {
         let _ = write!(
             text,
-            "Table too small: {}/s are offered and {} pays for {}/s, so {} is refused although no partition is over its \
-             limit: more throughput helps",
+            "Hot moments: the file's order brings the writes of one partition close together, so {}, where the same \
+             writes well mixed would lose {}; if they come like this in production, the hot spot moves and no split \
+             follows it; if not, shuffle them",
+            refused(facts, design),
+            percent(expected)
+        );
+    } else if used >= FULL_SHARE && design.throttled_share <= FULL_REFUSED {
+        let _ = write!(
+            text,
+            "Full: {} of the table's {} is used, and {}; its hottest partition ({}) takes {} of the load, {:.2} times its \
+             even share",
+            percent(used),
+            facts.throughput,
+            refused(facts, design),
+            design.hottest_partition,
+            percent(design.hottest_partition_share),
+            design.max_over_mean
+        );
+    } else if table_short && used >= FULL_SHARE {
+        let _ = write!(
+            text,
+            "Table too small: {}/s are offered and {} pays for {}/s, so {}: more throughput helps",
             whole(design.offered_per_s),
             facts.throughput,
             whole(facts.table_writes),
-            percent(design.throttled_share)
+            refused(facts, design)
         );
+    } else if partition_demand > facts.partition_writes * reached {
+        hot_range_clause(&mut text, facts, design);
     } else {
         let _ = write!(
             text,
-            "Hot moments: no key and no partition is over its limit on average, yet {} is refused, because the file's \
-             order brings the writes of one partition close together: mix the order, or let refused writes come back",
-            percent(design.throttled_share)
+            "Hot moments: no key and no partition is over its limit on average, yet {}, because the file's order brings \
+             the writes of one partition close together: mix the order, or let refused writes come back",
+            refused(facts, design)
         );
     }
     text.push('.');
@@ -95,6 +140,73 @@ pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
     text
 }
 
+/// How much is refused: of the load offered at a rate, of the attempts where refused ones come back.
+fn refused(facts: &Facts<'_>, design: &Design) -> String {
+    match facts.steady_refused {
+        None => format!(
+            "{} of the attempts are refused and {} of the writes lost",
+            percent(design.throttled_share),
+            percent(design.gave_up_share)
+        ),
+        Some(steady)
+            if facts.window_by.is_none()
+                && design.seconds < SHORT_SECONDS
+                && steady > design.throttled_share + ORDER_REFUSED =>
+        {
+            format!(
+                "{} of {}/s is refused before the file is over, after {:.2} s, and {} in the long run",
+                percent(design.throttled_share),
+                whole(design.offered_per_s),
+                design.seconds,
+                percent(steady)
+            )
+        }
+        Some(_) => {
+            format!("{} of {}/s is refused", percent(design.throttled_share), whole(design.offered_per_s))
+        }
+    }
+}
+
+/// What would spread a hot key.
+fn cure(facts: &Facts<'_>, design: &Design) -> String {
+    // Workers ask for no more than they are served: what the table pays for is what they could ask.
+    let rate = if facts.steady_refused.is_some() { design.offered_per_s } else { facts.table_writes };
+    let suffixes = (design.hottest_unsplittable_share * rate / facts.partition_writes_max).ceil().max(2.0);
+    let field = |index: usize| &facts.template.fields()[index];
+    match facts.template.parts().last() {
+        Some(Part::Product { field: index, .. }) => {
+            format!("a hash of {} spreads what this formula heaps up", field(*index))
+        }
+        Some(Part::Hash { field: index, .. }) => format!(
+            "take several times {} times as many suffixes, and calculate them from something with more values if one \
+             value of {} alone is that hot",
+            whole(suffixes),
+            field(*index)
+        ),
+        _ => format!(
+            "spread each such key over several times {} suffixes, since they fall on partitions by chance",
+            whole(suffixes)
+        ),
+    }
+}
+
+/// A key that is over its partition's share of the throughput, and not over what a partition can serve.
+fn hot_share_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    let _ = write!(
+        text,
+        "Hot key: {} takes {} of the writes, and its partition's share of the {} is {} writes/s; {}, and no split divides \
+         a logical partition. More RU/s on the same {} partitions help up to {} writes/s for each; beyond, {}",
+        named(&design.hottest_key),
+        percent(design.hottest_key_share),
+        facts.throughput,
+        whole(facts.partition_writes),
+        refused(facts, design),
+        facts.partitions,
+        whole(facts.partition_writes_max),
+        cure(facts, design)
+    );
+}
+
 fn hot_key_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
     let why = match (facts.service, facts.sort) {
         (Service::Cosmos, _) => "a logical partition is never divided".to_owned(),
@@ -105,8 +217,6 @@ fn hot_key_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
             format!("one item, or a key whose {} only moves one way, is never divided", facts.sort_name)
         }
     };
-    let suffixes =
-        (design.hottest_unsplittable_share * design.offered_per_s / facts.partition_writes_max).ceil();
     let limit = whole(facts.partition_writes_max);
     match facts.window_by {
         Some(by) if design.hottest_key_share >= ONE_KEY_SHARE => {
@@ -129,27 +239,24 @@ fn hot_key_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
     }
     let _ = write!(
         text,
-        "; {} of {}/s is refused while {} of the table's {} is used, and neither splits ({why}) nor more throughput can \
-         help: spread each such key over at least {} suffixes",
-        percent(design.throttled_share),
-        whole(design.offered_per_s),
-        percent(design.served_per_s / facts.table_writes),
+        "; {} while {} of the table's {} is used, and neither splits ({why}) nor more throughput can help: {}",
+        refused(facts, design),
+        percent((design.served_per_s / facts.table_writes).min(1.0)),
         facts.throughput,
-        whole(suffixes)
+        cure(facts, design)
     );
 }
 
 fn hot_range_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
     let _ = write!(
         text,
-        "Hot range: partition {} takes {} of the load ({:.2} times its even share) and serves {} writes/s, so {} of {}/s \
-         is refused while {} of the table's {} is used; ",
+        "Hot range: partition {} takes {} of the load ({:.2} times its even share) and serves {} writes/s, so {} while {} \
+         of the table's {} is used; ",
         design.hottest_partition,
         percent(design.hottest_partition_share),
         design.max_over_mean,
         whole(facts.partition_writes),
-        percent(design.throttled_share),
-        whole(design.offered_per_s),
+        refused(facts, design),
         percent(design.served_per_s / facts.table_writes),
         facts.throughput
     );
@@ -200,7 +307,7 @@ fn window_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
         percent(windows.worst_key_share)
     );
     if let Some((suffix, field)) = suffix_of_nothing(facts.template)
-        && ends_with_number(&windows.worst_key, &suffix)
+        && facts.worst_key.is_some_and(|key| facts.rows.mostly_blank(key as u32))
     {
         let _ = write!(text, " (rows without {field} all get suffix {suffix})");
     }
@@ -300,8 +407,17 @@ fn data_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
     }
 }
 
+fn answer(service_time: Duration, steady: bool) -> String {
+    let ms = service_time.as_secs_f64() * 1e3;
+    match steady {
+        true => format!("{ms} ms an answer"),
+        // See `replay`: workers would fall into step otherwise.
+        false => format!("{ms} ms an answer on average, half to one and a half by the seed"),
+    }
+}
+
 /// Which figures rest on what.
-pub(super) fn basis(profile: &Profile, layouts: u32, service_time: Duration) -> Vec<String> {
+pub(super) fn basis(profile: &Profile, layouts: u32, service_time: Duration, steady: bool) -> Vec<String> {
     let units = |rate: Rate| whole(rate.units());
     let one = profile.partition_throughput();
     let mut lines = match profile.service() {
@@ -317,8 +433,8 @@ pub(super) fn basis(profile: &Profile, layouts: u32, service_time: Duration) -> 
                 .into(),
             format!(
                 "assumed: the hash (unpublished; {layouts} seeded layouts), no split during the run, burst credit spent, \
-                 {} ms an answer",
-                service_time.as_secs_f64() * 1e3
+                 {}",
+                answer(service_time, steady)
             ),
         ],
         Service::Cosmos => vec![
@@ -327,18 +443,24 @@ pub(super) fn basis(profile: &Profile, layouts: u32, service_time: Duration) -> 
                  the hash that places keys",
                 units(one.write_rate())
             ),
-            "measured by others: the RU of a write (only the partition key indexed)".into(),
+            "measured by others: the RU of a write (only the partition key indexed) and of a read (as if what it filters by \
+             were)"
+                .into(),
             format!(
-                "assumed: burst capacity off, no split during the run, {} ms an answer",
-                service_time.as_secs_f64() * 1e3
+                "assumed: burst capacity off, no split during the run, {}",
+                answer(service_time, steady)
             ),
         ],
     };
-    lines.push(
-        "max rate: the highest that throttles at most 0.1% of first attempts over 300 s; ceiling: min(table, partition \
-         limit ÷ share of the hottest key that cannot be divided)"
-            .into(),
-    );
+    let at_most = match profile.service() {
+        Service::DynamoDb => "",
+        Service::Cosmos => ", with a partition at the most it can serve",
+    };
+    lines.push(format!(
+        "served/s: successes ÷ time from the first start to the last answer; finish: that time, or with windows what all \
+         rows need at the rates served; max rate: the highest that throttles at most 0.1% of first attempts over 300 s; \
+         ceiling: min(table, partition limit ÷ share of the hottest key that cannot be divided){at_most}"
+    ));
     lines
 }
 
