@@ -67,6 +67,7 @@ pub mod heat;
 pub mod key;
 pub mod lab;
 mod partition;
+pub mod physics;
 pub mod profile;
 pub mod ring;
 pub mod rng;

@@ -13,7 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["document"],
     &["key", "ring"],
     &["budget", "charge", "heat"],
-    &["profile"],
+    &["profile", "physics"],
     &["store"],
     &["partition"],
     &["cluster"],
