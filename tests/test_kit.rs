@@ -1,14 +1,16 @@
 //! Promise: the test kit finds what is wrong with a data layer, says so with the shortest history there is, and lets pass
 //! what is right. Uses only what the kit makes public.
 
-use hotplate::client::{Client, FanOutQuery, KeyDesign, Options};
+use hotplate::client::{Backend, Client, FanOutQuery, Filter, KeyDesign, Options, Request, Response};
 use hotplate::key::FieldPath;
 use hotplate::profile::Service;
 use hotplate::testkit::{
     Case, Effect, Fault, Faulty, KeyedRepository, Model, Operation, Outcome, Repository, RequestKind, Schema,
     Suite, assert_max_fanout, assert_no_hot_partition, assert_no_throttle_below, invariant, strategy,
 };
-use hotplate::{Clock, Consistency, Instant, ItemKey, Profile, Refusal, Seed, Table, Template};
+use hotplate::{
+    Clock, Consistency, Instant, ItemKey, Profile, Query, Refusal, RequestCharge, Seed, Table, Template,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::process::Command;
@@ -181,6 +183,202 @@ fn a_panic_is_a_finding() {
     let failure = suite(Service::DynamoDb).run(|_, _, _| Box::new(Panics)).unwrap_err();
     assert_eq!(failure.case.operations.len(), 1);
     assert!(failure.to_string().contains("panicked: cannot insert \"item-0\""), "{failure}");
+}
+
+/// A data layer without a client: its own suffix, a request at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Plain {
+    Right,
+    /// Reads for the application need not be fresh; no write is decided by them.
+    ReadsStale,
+    /// Lists show the first page.
+    FirstPage,
+    /// What is left behind of a move is forgotten.
+    LeavesBehind,
+    /// Answers nothing and stores nothing.
+    RefusesAll,
+    /// Answers nothing.
+    RefusesReads,
+}
+
+struct PlainLayer<'t> {
+    kind: Plain,
+    table: &'t Faulty<Value>,
+    clock: Clock,
+}
+
+const PLAIN_SUFFIXES: u64 = 3;
+
+fn plain(kind: Plain) -> impl for<'t> Fn(&'t Faulty<Value>, KeyDesign, Clock) -> Box<dyn Repository + 't> {
+    move |table, _, clock| Box::new(PlainLayer { kind, table, clock })
+}
+
+impl PlainLayer<'_> {
+    fn partition(date: &Value, suffix: u64) -> String {
+        format!("{}.{suffix}", date.as_str().unwrap())
+    }
+
+    fn key(item: &Value) -> ItemKey {
+        let vin = item["vin"].as_str().unwrap();
+        let suffix = vin.bytes().map(u64::from).sum::<u64>() % PLAIN_SUFFIXES;
+        ItemKey::new(Self::partition(&item["date"], suffix), item["id"].as_str().unwrap().to_owned())
+    }
+
+    fn ask(&self, request: &Request<Value>) -> Result<Response<Value>, Refusal> {
+        let reads = matches!(request, Request::Get { .. } | Request::Query(..));
+        if self.kind == Plain::RefusesAll || self.kind == Plain::RefusesReads && reads {
+            return Err(Refusal::Conflict { charge: RequestCharge::ZERO });
+        }
+        self.table.execute(request, self.clock.now())
+    }
+}
+
+impl Repository for PlainLayer<'_> {
+    fn insert(&mut self, item: &Value) -> Outcome {
+        outcome(self.ask(&Request::Put { key: Self::key(item), item: item.clone() }))
+    }
+
+    fn replace(&mut self, old: &Value, new: &Value) -> Outcome {
+        let (from, to) = (Self::key(old), Self::key(new));
+        if let Err(refusal) = self.ask(&Request::Put { key: to.clone(), item: new.clone() }) {
+            return Outcome::Refused(refusal);
+        }
+        match (from != to).then(|| self.ask(&Request::Delete { key: from })) {
+            Some(Err(refusal)) if self.kind != Plain::LeavesBehind => Outcome::Unfinished(refusal),
+            _ => Outcome::Done,
+        }
+    }
+
+    fn remove(&mut self, item: &Value) -> Outcome {
+        outcome(self.ask(&Request::Delete { key: Self::key(item) }))
+    }
+
+    fn get(&mut self, known: &Value) -> Result<Option<Value>, Refusal> {
+        let consistency = match self.kind {
+            Plain::ReadsStale => Consistency::Eventual,
+            _ => Consistency::Strong,
+        };
+        match self.ask(&Request::Get { key: Self::key(known), consistency })? {
+            Response::Read(read) => Ok(read.item),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn list(&mut self, known: &Value) -> Result<Vec<Value>, Refusal> {
+        let mut items = Vec::new();
+        for suffix in 0..PLAIN_SUFFIXES {
+            let partition = Self::partition(&known["date"], suffix);
+            let mut query = Some(Query::of(partition).consistency(Consistency::Strong));
+            while let Some(next) = query.take() {
+                let Response::Page(page) = self.ask(&Request::Query(next.clone(), Filter::all()))? else {
+                    panic!("a query is answered by a page");
+                };
+                items.extend(page.items.into_iter().map(|(_, item)| item));
+                if self.kind != Plain::FirstPage {
+                    query = page.continuation.map(|continuation| next.after(continuation));
+                }
+            }
+        }
+        Ok(items)
+    }
+}
+
+#[test]
+fn a_layer_whose_reads_may_be_stale_is_not_said_to_lose_items_half_way() {
+    for service in [Service::DynamoDb, Service::Cosmos] {
+        for seed in 0..30 {
+            suite(service).seed(Seed(seed)).run(plain(Plain::Right)).unwrap();
+            suite(service).seed(Seed(seed)).run(plain(Plain::ReadsStale)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_case_is_as_small_as_it_gets() {
+    for seed in 0..10 {
+        let failure = suite(Service::Cosmos).seed(Seed(seed)).run(plain(Plain::LeavesBehind)).unwrap_err();
+        assert_eq!(failure.case.operations.len(), 2, "{failure}");
+        assert_eq!(failure.case.faults.len(), 1, "{failure}");
+        assert_eq!(failure.case.faults[0].times, 1, "{failure}");
+    }
+}
+
+#[test]
+fn a_list_of_the_first_page_is_found() {
+    let suite = suite(Service::Cosmos);
+    let case: Case = serde_json::from_value(json!({
+        "operations": [
+            {"put": {"id": "item-0", "date": "date-0", "vin": "vin-0"}},
+            {"put": {"id": "item-1", "date": "date-0", "vin": "vin-0"}},
+            {"list": "item-0"},
+        ],
+        "faults": [{"effect": "short-page", "times": 9}],
+    }))
+    .unwrap();
+    suite.run_case(&case, plain(Plain::Right)).unwrap();
+    suite
+        .run_case(&case, |table, design, clock| Box::new(KeyedRepository::new(table, design, clock)))
+        .unwrap();
+    let violation = suite.run_case(&case, plain(Plain::FirstPage)).unwrap_err();
+    assert!(violation.to_string().contains("lacks {\"id\":\"item-1\""), "{violation}");
+    let found = (0..8).any(|seed| suite.clone().seed(Seed(seed)).run(plain(Plain::FirstPage)).is_err());
+    assert!(found, "a few random suites find it too");
+}
+
+#[test]
+fn a_layer_that_goes_on_refusing_is_found() {
+    for (kind, told) in [(Plain::RefusesAll, "a write of"), (Plain::RefusesReads, "get {")] {
+        let failure = suite(Service::DynamoDb).run(plain(kind)).unwrap_err();
+        let message = failure.violation.to_string();
+        assert!(message.contains(told) && message.contains("is refused still"), "{failure}");
+        assert_eq!(failure.case.operations.len(), 1, "{failure}");
+    }
+    // A table that never has enough refuses too, and is no finding.
+    let tight = Profile::cosmos_manual(400).unwrap().with_partitions(40).unwrap();
+    Suite::new(tight.clone(), design("{date}.{random(1..400)}", Service::Cosmos))
+        .operations(1)
+        .cases(5)
+        .check(|table, design, clock| Box::new(KeyedRepository::new(table, design, clock)));
+    // A write that it leaves half-way for ever is one, and the table is named.
+    let failure = Suite::new(tight, design("{date}.{random(1..20)}", Service::Cosmos))
+        .run(|table, design, clock| Box::new(KeyedRepository::new(table, design, clock)))
+        .unwrap_err();
+    assert!(failure.to_string().contains("the table itself throttles it"), "{failure}");
+}
+
+#[test]
+fn stale_reads_of_writes_excuse_nothing() {
+    let stale = |request| {
+        let table = Table::<Value>::new("t", Profile::dynamodb_on_demand(), Instant::START).unwrap();
+        let fault = Fault { request, ..Fault::new(Effect::StaleRead) };
+        Faulty::new(table, vec![fault]).may_be_stale()
+    };
+    assert!(stale(None) && stale(Some(RequestKind::Query)));
+    assert!(!stale(Some(RequestKind::Put)) && !stale(Some(RequestKind::Move)));
+}
+
+#[test]
+fn a_case_with_a_slip_of_the_pen_is_refused() {
+    let item = json!({"put": {"id": "a", "date": "d", "vin": "v"}});
+    let refused = |operation: Value| {
+        let case: Case = serde_json::from_value(json!({"operations": [item.clone(), operation]})).unwrap();
+        suite(Service::Cosmos).run_case(&case, plain(Plain::Right)).unwrap_err().to_string()
+    };
+    let change = |property: &str| json!({"change": {"item": "a", "property": property, "to": "x"}});
+    let message = refused(change("vni"));
+    assert!(message.starts_with("operation 2 of 2 (change vni of \"a\" to \"x\") is no test"), "{message}");
+    assert!(message.ends_with("the schema has no property vni; it has id, date, vin, note"), "{message}");
+    assert!(refused(change("id")).ends_with("id names an item for life and does not change"));
+    assert!(refused(json!({"put": {"idd": "b"}})).ends_with("the item has no id, which names it for life"));
+    let coloured = json!({"put": {"id": "b", "date": "d", "vin": "v", "colour": "red"}});
+    assert!(refused(coloured).contains("properties that the schema has not"));
+    for unknown in [
+        json!({"operations": [{"change": {"item": "a", "property": "vin", "to": "x", "form": "y"}}]}),
+        json!({"operations": [], "faults": [{"effect": {"latency": {"ms": 1, "s": 2}}, "times": 1}]}),
+    ] {
+        let error = serde_json::from_value::<Case>(unknown).unwrap_err();
+        assert!(error.to_string().contains("unknown field"), "{error}");
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -533,4 +731,39 @@ fn a_schema_takes_values_of_ones_own() {
     suite.check(|table, design, clock| Box::new(KeyedRepository::new(table, design, clock)));
     let operation = Operation::Put(json!({"id": 1}));
     assert_eq!(serde_json::to_string(&operation).unwrap(), r#"{"put":{"id":1}}"#);
+}
+
+#[test]
+fn assertions_refuse_what_is_no_share_and_no_rate() {
+    let table: Table<Value> = Table::new("t", Profile::dynamodb_on_demand(), Instant::START).unwrap();
+    for share in [f64::NAN, -0.1, 25.0, f64::INFINITY] {
+        let text = message(|| assert_no_hot_partition(&table, share));
+        assert!(text.contains("a share is from 0 to 1"), "{text}");
+    }
+    for rate in [f64::NAN, -1.0] {
+        let text = message(|| assert_no_throttle_below(&table, rate));
+        assert!(text.contains("a rate is zero or more"), "{text}");
+    }
+    for bound in [0.0, 1.0] {
+        assert_no_hot_partition(&table, bound);
+        assert_no_throttle_below(&table, bound);
+    }
+    assert_no_throttle_below(&table, f64::INFINITY);
+}
+
+#[test]
+fn a_split_makes_no_table_asked_for_less() {
+    let profile = Profile::dynamodb_provisioned(40_000, 40_000).unwrap().with_partitions(10).unwrap();
+    let table: Table<Value> = Table::new("t", profile, Instant::START).unwrap();
+    let owner = |key: &str| table.partition_of(&ItemKey::new(key, 0_u64));
+    let other = (0..).map(|n| format!("b{n}")).find(|key| owner(key) != owner("a")).unwrap();
+    // 8,000 writes a second, of which 2,000 are of a partition that serves 1,000.
+    for n in 0..40_000_u64 {
+        let key = if n % 4 == 0 { &other } else { "a" };
+        let _ =
+            table.put(&ItemKey::new(key, n), json!(n), Instant::START.after(Duration::from_micros(125 * n)));
+    }
+    assert_no_throttle_below(&table, 5_000.0);
+    table.split(owner("a"), None, Instant::from_secs(5)).unwrap();
+    assert_no_throttle_below(&table, 5_000.0);
 }

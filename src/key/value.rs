@@ -364,6 +364,12 @@ impl From<&str> for SortKey {
     }
 }
 
+impl From<String> for SortKey {
+    fn from(text: String) -> Self {
+        Self::text(&text)
+    }
+}
+
 impl From<u64> for SortKey {
     fn from(n: u64) -> Self {
         Self::number(n)

@@ -2,7 +2,8 @@
 
 use crate::budget::PartitionId;
 use crate::client::{Bill, Found, Plan};
-use crate::cluster::{KeyReport, PartitionReport, Table};
+use crate::clock::Instant;
+use crate::cluster::{KeyReport, PartitionReport, RetiredPartition, Table};
 use crate::document::Document;
 use crate::heat::{Series, Tally};
 use crate::key::{ItemKey, SortKey};
@@ -15,10 +16,13 @@ const NAMED_MAX: usize = 3;
 /// No partition was asked for more than `max_share` (0 to 1) of all units, of reads or of writes (of both together on
 /// Cosmos DB, where they draw on one budget). Asked for, not served: what was throttled counts.
 ///
+/// Looks at the partitions that there are: what one was asked for that has split or been merged since is left out.
+///
 /// # Panics
-/// When one was: names the partition, its range, its share and its hottest key.
+/// When one was: names the partition, its range, its share and its hottest key. When `max_share` is no share.
 #[track_caller]
 pub fn assert_no_hot_partition<D: Document>(table: &Table<D>, max_share: f64) {
+    assert!((0.0..=1.0).contains(&max_share), "a share is from 0 to 1, and this is {max_share}");
     let report = table.report();
     let read = |p: &PartitionReport| p.reads.totals().attempted_milli();
     let write = |p: &PartitionReport| p.writes.totals().attempted_milli();
@@ -51,16 +55,19 @@ pub fn assert_no_hot_partition<D: Document>(table: &Table<D>, max_share: f64) {
 
 /// Nothing was throttled in any second in which the whole table was asked for less than `rate` units, of reads or of
 /// writes (of both together on Cosmos DB). After ten minutes the seconds are merged in twos, after twenty in fours, and so
-/// on; partitions that have split since are left out.
+/// on. What partitions refused that have split or been merged since is left out; all that they were ever asked for counts
+/// in each second before, so that the table is never said to have been asked for less than it was.
 ///
 /// # Panics
-/// When something was: names the second, the partition, its share and the key that was throttled most.
+/// When something was: names the second, the partition, its share and the key that was throttled most. When `rate` is no
+/// rate.
 #[track_caller]
 pub fn assert_no_throttle_below<D: Document>(table: &Table<D>, rate: f64) {
+    assert!(rate >= 0.0, "a rate is zero or more, and this is {rate}");
     let report = table.report();
     let of = |kind: &'static str, series: &dyn Fn(&PartitionReport) -> Series| {
         let all: Vec<(PartitionId, Series)> = report.partitions.iter().map(|p| (p.id, series(p))).collect();
-        check_throttles(table, kind, &all, rate);
+        check_throttles(table, kind, &all, &report.retired, rate);
     };
     match table.profile().service() {
         Service::DynamoDb => {
@@ -76,7 +83,13 @@ pub fn assert_no_throttle_below<D: Document>(table: &Table<D>, rate: f64) {
 }
 
 #[track_caller]
-fn check_throttles<D: Document>(table: &Table<D>, kind: &str, series: &[(PartitionId, Series)], rate: f64) {
+fn check_throttles<D: Document>(
+    table: &Table<D>,
+    kind: &str,
+    series: &[(PartitionId, Series)],
+    retired: &[RetiredPartition],
+    rate: f64,
+) {
     let mut total = Series::default();
     series.iter().for_each(|(_, series)| total.merge(series));
     let bins: BTreeMap<u64, (u64, Tally)> =
@@ -87,12 +100,15 @@ fn check_throttles<D: Document>(table: &Table<D>, kind: &str, series: &[(Partiti
             let Some((&second, &(width, tally))) = bins.range(..=bin.start_second).next_back() else {
                 continue;
             };
-            let asked = tally.attempted_milli() as f64 / 1e3 / width as f64;
+            // Of partitions that are no more only the sum is known, and any of it may belong here.
+            let gone = retired.iter().filter(|partition| partition.retired_at >= Instant::from_secs(second));
+            let gone: u64 = gone.map(|partition| partition.totals.attempted_milli()).sum();
+            let asked = tally.attempted_milli().saturating_add(gone) as f64 / 1e3 / width as f64;
             if asked < rate {
                 panic!(
                     "throttled below {rate} {kind} a second: at second {second} the table was asked for {asked:.0}, \
                      {:.1} % of them of partition {partition}, which refused {} of {} requests; {}",
-                    bin.tally.attempted_milli() as f64 * 100.0 / tally.attempted_milli().max(1) as f64,
+                    bin.tally.attempted_milli() as f64 / 10.0 / width as f64 / asked.max(1e-3),
                     bin.tally.throttles,
                     bin.tally.attempts(),
                     hottest_key(table, *partition, table.top_throttled_keys(usize::MAX), |weight, _| {

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Effect {
     /// The request is throttled and told to come back.
     Throttle {
@@ -25,6 +25,23 @@ pub enum Effect {
     Conflict,
     /// A read that is not strongly consistent sees items as they were before their last write.
     StaleRead,
+    /// A page ends after one item, with a continuation where there is more.
+    ShortPage,
+}
+
+impl Effect {
+    /// The kinds of requests that it can do anything to.
+    pub(super) fn strikes(self) -> &'static [RequestKind] {
+        use RequestKind::{Batch, Delete, Get, Move, Put, Query, Scan};
+        match self {
+            Self::Throttle { .. } | Self::Latency { .. } | Self::Split => {
+                &[Put, Delete, Move, Get, Query, Batch, Scan]
+            }
+            Self::Conflict => &[Put, Delete, Move, Batch],
+            Self::StaleRead => &[Get, Query, Scan],
+            Self::ShortPage => &[Query, Scan],
+        }
+    }
 }
 
 impl fmt::Display for Effect {
@@ -35,6 +52,7 @@ impl fmt::Display for Effect {
             Self::Split => f.write_str("split"),
             Self::Conflict => f.write_str("transaction conflict"),
             Self::StaleRead => f.write_str("stale read"),
+            Self::ShortPage => f.write_str("short page"),
         }
     }
 }
@@ -109,20 +127,18 @@ impl Fault {
             2 => Just(Effect::Conflict),
             2 => Just(Effect::Split),
             2 => Just(Effect::StaleRead),
+            2 => Just(Effect::ShortPage),
             1 => (1..2_000_u32).prop_map(|ms| Effect::Latency { ms }),
         ];
-        let request = proptest::option::of(proptest::sample::select(vec![
-            RequestKind::Put,
-            RequestKind::Delete,
-            RequestKind::Move,
-            RequestKind::Get,
-            RequestKind::Query,
-            RequestKind::Batch,
-        ]));
+        let request = proptest::option::of(any::<proptest::sample::Index>());
         (effect, 0..12_u32, 1..5_u32, request).prop_map(|(effect, skip, times, request)| Self {
             skip,
-            times,
-            request,
+            // What refuses nothing may last: it takes several to meet the one item whose last write matters.
+            times: match effect {
+                Effect::StaleRead | Effect::ShortPage => times * 8,
+                _ => times,
+            },
+            request: request.map(|index| *index.get(effect.strikes())),
             ..Self::new(effect)
         })
     }

@@ -116,7 +116,11 @@ impl<D: Record> Faulty<D> {
 
     /// Whether a read may still be answered with something older.
     pub fn may_be_stale(&self) -> bool {
-        self.state.lock().armed.iter().any(|armed| armed.fault.effect == Effect::StaleRead && armed.left > 0)
+        // One that is limited to writes makes no read older.
+        let reads = |fault: &Fault| fault.request.is_none_or(|kind| fault.effect.strikes().contains(&kind));
+        let stale =
+            |armed: &Armed| armed.fault.effect == Effect::StaleRead && armed.left > 0 && reads(&armed.fault);
+        self.state.lock().armed.iter().any(stale)
     }
 
     fn target<'r>(&self, request: &'r Request<D>) -> Target<'r> {
@@ -190,6 +194,16 @@ impl<D: Record> Faulty<D> {
             // A partition that cannot be divided stays whole, as in the service.
             let _ = self.table.split(partition, None, now);
         }
+    }
+
+    /// The request for a page of one item, if a fault makes the page end there: both services may end a page anywhere.
+    fn shorten(&self, request: &Request<D>, target: &Target<'_>, now: Instant) -> Option<Request<D>> {
+        let shorter = match request {
+            Request::Query(query, filter) => Request::Query(query.clone().limit(1), filter.clone()),
+            Request::Scan(scan, filter) => Request::Scan(scan.clone().limit(1), filter.clone()),
+            _ => return None,
+        };
+        self.struck_by(|effect| effect == Effect::ShortPage, target, now).map(|_| shorter)
     }
 
     /// A batch answers for each member: those that a fault strikes are refused, the others are carried out.
@@ -281,6 +295,8 @@ impl<D: Record> Backend for Faulty<D> {
     fn execute(&self, request: &Request<D>, now: Instant) -> Reply<D> {
         let target = self.target(request);
         self.split(&target, now);
+        let shortened = self.shorten(request, &target, now);
+        let request = shortened.as_ref().unwrap_or(request);
         let mut reply = match request {
             Request::Batch(writes) => self.batch(writes, now),
             _ => match self.refuse(&target, now) {

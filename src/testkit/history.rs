@@ -18,24 +18,58 @@ const REPETITIONS_MAX: usize = 20;
 const PARTITIONS_MAX: usize = 24;
 /// Time between two operations: budgets recover, so that throttles come from faults unless a profile is tight.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Between two repetitions at the end at the most: a bucket is full again after so long.
+const WAIT_MAX: Duration = Duration::from_secs(300);
 
 /// One run.
 pub(super) struct History<'h> {
-    pub(super) schema: &'h Schema,
-    pub(super) table: &'h Faulty<Value>,
-    pub(super) clock: &'h Clock,
-    pub(super) repository: Box<dyn Repository + 'h>,
+    schema: &'h Schema,
+    table: &'h Faulty<Value>,
+    clock: &'h Clock,
+    repository: Box<dyn Repository + 'h>,
     /// Whether the repository may store more than the items.
-    pub(super) may_store_more: bool,
+    may_store_more: bool,
     /// Items by the text of their identity.
-    pub(super) model: BTreeMap<String, Value>,
+    model: BTreeMap<String, Value>,
     /// The last version of items that were removed, so that their absence can be checked.
-    pub(super) gone: BTreeMap<String, Value>,
+    gone: BTreeMap<String, Value>,
+    /// The last write, if it was refused for the time being: which item, as what (`None` removes), and why.
+    refused: Option<(String, Option<Value>, Refusal)>,
+    /// Whether all faults are healed: from then on only the table itself may refuse.
+    healed: bool,
 }
 
-impl History<'_> {
+impl<'h> History<'h> {
+    pub(super) fn new(
+        schema: &'h Schema,
+        table: &'h Faulty<Value>,
+        clock: &'h Clock,
+        repository: Box<dyn Repository + 'h>,
+        may_store_more: bool,
+    ) -> Self {
+        Self {
+            schema,
+            table,
+            clock,
+            repository,
+            may_store_more,
+            model: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            refused: None,
+            healed: false,
+        }
+    }
+
     pub(super) fn run(&mut self, case: &Case) -> Result<(), Violation> {
         let count = case.operations.len();
+        for (i, operation) in case.operations.iter().enumerate() {
+            self.schema.check(operation).map_err(|violation| {
+                Violation::new(format!(
+                    "operation {} of {count} ({operation}) is no test: {violation}",
+                    i + 1
+                ))
+            })?;
+        }
         for (i, operation) in case.operations.iter().enumerate() {
             self.apply(operation).map_err(|violation| {
                 Violation::new(format!("after operation {} of {count} ({operation}): {violation}", i + 1))
@@ -43,7 +77,9 @@ impl History<'_> {
             self.clock.advance(PAUSE);
         }
         self.table.heal();
+        self.healed = true;
         self.check_everything()
+            .and_then(|()| self.check_last_refusal())
             .map_err(|violation| Violation::new(format!("at the end, all faults healed: {violation}")))
     }
 
@@ -138,17 +174,24 @@ impl History<'_> {
         new: Option<&Value>,
         write: impl Fn(&mut dyn Repository) -> Outcome,
     ) -> Result<bool, Violation> {
-        let mut begun = false;
+        let (mut begun, mut throttles) = (false, 0);
+        self.refused = None;
         for repetition in 0..=REPETITIONS_MAX {
             if repetition == REPETITIONS_MAX {
                 self.table.heal();
+                throttles = self.throttles();
             }
             match write(&mut *self.repository) {
                 Outcome::Done => return Ok(true),
                 Outcome::Refused(Refusal::Invalid(error)) => {
                     return Err(Violation::new(format!("a write of {id} is refused as wrong: {error}")));
                 }
-                Outcome::Refused(_) if !begun => return Ok(false),
+                Outcome::Refused(refusal) if !begun => {
+                    if matches!(refusal, Refusal::Throttled(_) | Refusal::Conflict { .. }) {
+                        self.refused = Some((id.to_owned(), new.cloned(), refusal));
+                    }
+                    return Ok(false);
+                }
                 Outcome::Refused(_) => {}
                 Outcome::Unfinished(refusal) => {
                     begun = true;
@@ -157,8 +200,15 @@ impl History<'_> {
             }
             self.clock.advance(PAUSE);
         }
+        let why = match self.throttles() > throttles {
+            true => {
+                ": the table itself throttles it, so the profile is too small for a layer that does not retry"
+            }
+            false => "",
+        };
         Err(Violation::new(format!(
-            "a write of {id} was left half-way and is not finished after {REPETITIONS_MAX} repetitions and without faults"
+            "a write of {id} was left half-way and is not finished after {REPETITIONS_MAX} repetitions and without \
+             faults{why}"
         )))
     }
 
@@ -171,6 +221,7 @@ impl History<'_> {
         refusal: &Refusal,
     ) -> Result<(), Violation> {
         let (Some(old), Some(new)) = (old, new) else { return Ok(()) };
+        let stale = self.table.may_be_stale();
         let versions = [self.schema.plain(old), self.schema.plain(new)];
         for version in [old, new] {
             match self.read(version)? {
@@ -180,22 +231,81 @@ impl History<'_> {
                 Some(_) => {}
             }
         }
-        Err(Violation::new(format!(
-            "{id} is lost half-way through a write ({refusal}): it is found neither as {} nor as {}",
-            versions[0], versions[1]
-        )))
+        let [before, after] = versions;
+        ensure(stale, || {
+            let found = match before == after {
+                true => format!("it is not found as {before}"),
+                false => format!("it is found neither as {before} nor as {after}"),
+            };
+            format!("{id} is lost half-way through a write ({refusal}): {found}")
+        })
     }
 
     /// Reads an item by what names it; `None` when the read was refused, which proves nothing.
     fn read(&mut self, item: &Value) -> Result<Option<Option<Value>>, Violation> {
         let known = self.schema.known(item);
-        match self.repository.get(&known) {
-            Ok(found) => Ok(Some(found.map(|found| self.schema.plain(&found)))),
-            Err(Refusal::Invalid(error)) => {
-                Err(Violation::new(format!("get {known} is refused as wrong: {error}")))
+        let found = self.ask(&format!("get {known}"), |repository| repository.get(&known))?;
+        Ok(found.map(|found| found.map(|found| self.schema.plain(&found))))
+    }
+
+    /// Makes a read; `None` when it was refused, which proves nothing. Once the faults are healed it is made again until
+    /// it is answered, unless the table itself has no throughput for it.
+    fn ask<T>(
+        &mut self,
+        what: &str,
+        read: impl Fn(&mut dyn Repository) -> Result<T, Refusal>,
+    ) -> Result<Option<T>, Violation> {
+        let mut wait = PAUSE;
+        for _ in 0..REPETITIONS_MAX {
+            match read(&mut *self.repository) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(Refusal::Invalid(error)) => {
+                    return Err(Violation::new(format!("{what} is refused as wrong: {error}")));
+                }
+                Err(_) if !self.healed => return Ok(None),
+                Err(_) => self.wait(&mut wait),
             }
-            Err(_) => Ok(None),
         }
+        let throttles = self.throttles();
+        match read(&mut *self.repository) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(_) if self.throttles() > throttles => Ok(None),
+            Err(refusal) => Err(still_refused(what, &refusal)),
+        }
+    }
+
+    /// Waits twice as long each time.
+    fn wait(&self, wait: &mut Duration) {
+        self.clock.advance(*wait);
+        *wait = (*wait * 2).min(WAIT_MAX);
+    }
+
+    /// Requests that the table itself has throttled.
+    fn throttles(&self) -> u64 {
+        let report = self.table.table().report();
+        let live = report.partitions.iter().map(|p| p.reads.totals().throttles + p.writes.totals().throttles);
+        live.chain(report.retired.iter().map(|p| p.totals.throttles)).sum()
+    }
+
+    /// The last write of the history, if it was refused, is made again: nothing but the table stands in its way now.
+    fn check_last_refusal(&mut self) -> Result<(), Violation> {
+        let mut wait = PAUSE;
+        for repetition in 1..=REPETITIONS_MAX {
+            let Some((id, item, _)) = self.refused.take() else { break };
+            self.wait(&mut wait);
+            let throttles = self.throttles();
+            match &item {
+                Some(item) => self.put(&id, item)?,
+                None => self.remove(&id)?,
+            }
+            if let Some((id, _, refusal)) = &self.refused
+                && repetition == REPETITIONS_MAX
+                && self.throttles() == throttles
+            {
+                return Err(still_refused(&format!("a write of {id}"), refusal));
+            }
+        }
+        Ok(())
     }
 
     fn check_item(&mut self, id: &str) -> Result<(), Violation> {
@@ -244,20 +354,15 @@ impl History<'_> {
 
     fn check_list(&mut self, logical: &Value) -> Result<(), Violation> {
         let stale = self.table.may_be_stale();
-        let found = match self.repository.list(logical) {
-            Ok(found) => found,
-            Err(Refusal::Invalid(error)) => {
-                return Err(Violation::new(format!("list {logical} is refused as wrong: {error}")));
-            }
-            Err(_) => return Ok(()),
-        };
+        let what = format!("list {logical}");
+        let Some(found) = self.ask(&what, |repository| repository.list(logical))? else { return Ok(()) };
         if stale {
             return Ok(());
         }
         let items = self.model.values().filter(|item| self.schema.logical(item) == *logical);
         let expected = items.map(|item| self.schema.plain(item));
         let found = found.iter().map(|item| self.schema.plain(item));
-        compare(&format!("list {logical}"), found, expected)
+        compare(&what, found, expected)
     }
 
     fn check_everything(&mut self) -> Result<(), Violation> {
@@ -303,6 +408,13 @@ impl History<'_> {
             }
         }
     }
+}
+
+fn still_refused(what: &str, refusal: &Refusal) -> Violation {
+    Violation::new(format!(
+        "{what} is refused still, {REPETITIONS_MAX} repetitions later: not by the table, which has throughput for it \
+         ({refusal})"
+    ))
 }
 
 /// Compares two collections without regard to order, and names what is missing and what is too much.

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// One step of a history. Reads as JSON, so that a history can be written into a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Operation {
     /// Stores this item: a new one, or in place of the one with the same identity.
     Put(Value),

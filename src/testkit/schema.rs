@@ -3,6 +3,8 @@
 //! Few values are the point: histories of random operations find faults where operations meet, and they meet only if
 //! the same items and the same logical keys come up again and again.
 
+use super::violation::ensure;
+use super::{Operation, Violation};
 use crate::client::KeyDesign;
 use crate::key::{FieldPath, Part, Template};
 use proptest::prelude::*;
@@ -106,6 +108,33 @@ impl Schema {
             .flat_map(|(path, values)| values.iter().map(move |value| (path.dotted(), value.clone())))
             .collect();
         select(all)
+    }
+
+    /// Whether the schema has all that an operation names: what it has not would be let pass in silence.
+    pub(super) fn check(&self, operation: &Operation) -> Result<(), Violation> {
+        let all = || {
+            let paths = std::iter::once(&self.identity).chain(self.properties.iter().map(|(path, _)| path));
+            paths.map(FieldPath::dotted).collect::<Vec<_>>().join(", ")
+        };
+        match operation {
+            Operation::Put(item) => {
+                ensure(self.identity_of(item).is_some(), || {
+                    format!("the item has no {}, which names it for life", self.identity)
+                })?;
+                ensure(self.plain(item) == *item, || {
+                    format!("the item has properties that the schema has not; it has {}", all())
+                })
+            }
+            Operation::Change { property, .. } => {
+                ensure(*property != self.identity.dotted(), || {
+                    format!("{property} names an item for life and does not change")
+                })?;
+                ensure(self.properties.iter().any(|(path, _)| path.dotted() == *property), || {
+                    format!("the schema has no property {property}; it has {}", all())
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The identity of an item.

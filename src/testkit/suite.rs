@@ -7,7 +7,7 @@
 //! ```
 
 use super::history::History;
-use super::{Case, Faulty, Repository, Schema, Violation};
+use super::{Case, Fault, Faulty, Repository, Schema, Violation};
 use crate::client::KeyDesign;
 use crate::clock::Clock;
 use crate::cluster::Table;
@@ -16,7 +16,6 @@ use crate::rng::Seed;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -29,8 +28,10 @@ const CASES: u32 = 256;
 const OPERATIONS: usize = 30;
 /// Faults of a history at the most, unless the suite says otherwise.
 const FAULTS: usize = 3;
-/// Runs spent on making a failing case smaller.
+/// Runs spent on making a failing case smaller, by proptest and once more after it.
 const SHRINKS_MAX: u32 = 4_000;
+/// Requests that one operation is thought to be good for when a case is made smaller.
+const REQUESTS_MAX: u32 = 16;
 
 /// A test of a data layer with one key design on one profile.
 ///
@@ -220,6 +221,7 @@ impl Suite {
         match outcome {
             Ok(()) => Ok(()),
             Err(TestError::Fail(_, case)) => {
+                let case = smallest(case, |case| self.run_case(case, &open).is_err());
                 // Once more, for the message of the smallest case.
                 let violation = self.run_case(&case, &open).err().unwrap_or_else(|| {
                     Violation::new("it failed, and not when it ran again: it is not deterministic")
@@ -246,16 +248,8 @@ impl Suite {
             .map_err(|error| Violation::new(format!("the table cannot be made: {error}")))?;
         let table = Faulty::new(table, case.faults.clone());
         let run = AssertUnwindSafe(|| {
-            let mut history = History {
-                schema: &self.schema,
-                table: &table,
-                clock: &clock,
-                repository: open(&table, self.design.clone(), clock.clone()),
-                may_store_more: self.may_store_more,
-                model: BTreeMap::new(),
-                gone: BTreeMap::new(),
-            };
-            history.run(case)
+            let repository = open(&table, self.design.clone(), clock.clone());
+            History::new(&self.schema, &table, &clock, repository, self.may_store_more).run(case)
         });
         catch_unwind(run).unwrap_or_else(|panic| {
             let message = panic
@@ -276,4 +270,55 @@ impl Suite {
             violation,
         })
     }
+}
+
+/// Takes away from a failing case whatever it fails without. Proptest has tried each operation once, before it made what
+/// remained simpler; by then other operations may have lost their use.
+fn smallest(mut case: Case, fails: impl Fn(&Case) -> bool) -> Case {
+    let mut runs = 0;
+    loop {
+        let left = (SHRINKS_MAX - runs) as usize;
+        let found = smaller(&case).take(left).inspect(|_| runs += 1).find(&fails);
+        match found {
+            Some(found) => case = found,
+            None => return case,
+        }
+    }
+}
+
+/// The case without one thing: a fault, an operation, a request that a fault lets through or strikes, or an operation and
+/// the requests that it was good for.
+fn smaller(case: &Case) -> impl Iterator<Item = Case> {
+    let (operations, faults) = (case.operations.len(), case.faults.len());
+    let without_fault = (0..faults).map(|fault| {
+        let mut smaller = case.clone();
+        smaller.faults.remove(fault);
+        smaller
+    });
+    let without_operation = |at: usize| {
+        let mut smaller = case.clone();
+        smaller.operations.remove(at);
+        smaller
+    };
+    let fewer = move |smaller: Case| {
+        (0..faults).flat_map(move |at| {
+            let Fault { skip, times, .. } = smaller.faults[at];
+            let with = {
+                let smaller = smaller.clone();
+                move |skip, times| {
+                    let mut smaller = smaller.clone();
+                    smaller.faults[at] = Fault { skip, times, ..smaller.faults[at].clone() };
+                    smaller
+                }
+            };
+            let skips = (skip.saturating_sub(REQUESTS_MAX)..skip).map(move |skip| (skip, times));
+            let strikes = (times.saturating_sub(REQUESTS_MAX).max(1)..times).map(move |times| (skip, times));
+            skips.chain(strikes).map(move |(skip, times)| with(skip, times))
+        })
+    };
+    let last_first = (0..operations).rev();
+    without_fault
+        .chain(last_first.clone().map(without_operation))
+        .chain(fewer(case.clone()))
+        .chain(last_first.flat_map(move |at| fewer(without_operation(at))))
 }
