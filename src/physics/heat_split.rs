@@ -227,7 +227,7 @@ mod tests {
         let mut watch = watch();
         // Three quarters of the load in the lowest tenth of the range.
         let place = |i: u64| {
-            let low = i % 4 != 0;
+            let low = !i.is_multiple_of(4);
             let token = u128::from(scattered(i)) % 1_000 + if low { 0 } else { 9_000 };
             Place { token, sort: 0 }
         };
@@ -251,7 +251,8 @@ mod tests {
     #[test]
     fn what_a_split_cannot_help_is_declined() {
         let one = Place { token: 7, sort: 3 };
-        let cases: [(&dyn Fn(u64) -> Place, bool, Declined); 4] = [
+        type Case<'a> = (&'a dyn Fn(u64) -> Place, bool, Declined);
+        let cases: [Case<'_>; 4] = [
             (&|_| one, false, Declined::OneItem),
             (&|i| Place { token: 7, sort: scattered(i) }, true, Declined::OneCollection),
             (&|i| Place { token: 7, sort: i }, false, Declined::Monotonic),
