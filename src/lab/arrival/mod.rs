@@ -75,7 +75,7 @@ pub struct Schedule {
 struct Course {
     phase: usize,
     begin: Instant,
-    /// Twice the unit of work of an operation: see `piece`.
+    /// Work of one operation, as `piece` counts it.
     operation: u128,
     /// Work at which the next operation begins.
     due: u128,

@@ -226,7 +226,10 @@ fn refusals_name_the_phase_and_say_what_is_accepted() {
     let pause = phase(RateShape::Constant(0), secs(10), Spacing::Even);
     let refused = |phases: &[Phase]| Schedule::new(phases, Seed(0)).unwrap_err().to_string();
     assert_eq!(refused(&[]), "phases: at least 1, not 0");
-    assert_eq!(refused(&[pause.clone()]), "phase 1: a rate above 0 at some time, as there is no other phase");
+    assert_eq!(
+        refused(std::slice::from_ref(&pause)),
+        "phase 1: a rate above 0 at some time, as there is no other phase"
+    );
     assert_eq!(refused(&[pause.clone(), pause]), "phases 1 to 2: a rate above 0 at some time in one of them");
 }
 
@@ -235,7 +238,7 @@ fn refusals_name_the_phase_and_say_what_is_accepted() {
 fn bytes_are_stable() {
     let nth = |shape, spacing| {
         let mut schedule = Schedule::new(&[phase(shape, secs(100), spacing)], Seed(42)).unwrap();
-        [schedule.nth(0), schedule.nth(10), schedule.nth(1_000)].map(|start| start.unwrap().nanos())
+        [schedule.next(), schedule.nth(10), schedule.nth(1_000)].map(|start| start.unwrap().nanos())
     };
     let ramp = RateShape::Ramp { from: 10, to: 100 };
     let wave = RateShape::Diurnal { low: 10, high: 100, period: secs(100) };
