@@ -23,6 +23,7 @@ mod mixed;
 mod reads;
 mod replay;
 pub mod report;
+pub mod run;
 mod search;
 mod verdict;
 
