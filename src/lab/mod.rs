@@ -16,6 +16,7 @@
 
 mod arrival;
 mod compare;
+mod diagnosis;
 mod distribution;
 mod keyed_rows;
 mod limits;
@@ -29,6 +30,7 @@ mod verdict;
 
 pub use arrival::{ArrivalError, LENGTH_MAX, OPERATIONS_MAX, Phase, RATE_MAX, RateShape, Schedule, Spacing};
 pub use compare::{Comparison, Experiment, LoadShape, Progress, Windows};
+pub use diagnosis::{Verdict, VerdictName};
 pub use distribution::{Distribution, DistributionError, EXPONENT_MAX, KEYS_MAX, Sampler};
 pub use keyed_rows::{KeyedRows, KeyedRowsBuilder, SortRule};
 pub use limits::WriteLimits;

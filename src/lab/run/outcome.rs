@@ -1,6 +1,6 @@
 //! From what was recorded to the report.
 
-use super::diagnosis::{asked_per_s, diagnose};
+use super::diagnosis::diagnose;
 use super::engine::{Engine, Load, Observer};
 use super::figure::share;
 use super::report::*;
@@ -9,6 +9,7 @@ use crate::budget::Capacity;
 use crate::client::RetryPolicy;
 use crate::error::Result;
 use crate::heat::Series;
+use crate::lab::diagnosis::max_over_mean;
 use crate::physics::{Adaptive, EventualReads};
 use crate::profile::Service;
 use crate::units::MILLI;
@@ -245,6 +246,13 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
             }
         })
         .collect();
+    // Where each stands at the end, by the time that it was there.
+    let now_s = seconds(engine.now);
+    let at_end: Vec<f64> = partitions
+        .iter()
+        .filter(|partition| partition.until_s.is_none())
+        .map(|partition| partition.offered_units / (now_s - partition.from_s).max(1.0))
+        .collect();
     let mut history: Vec<HistoryReport> = table
         .history()
         .iter()
@@ -261,7 +269,7 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
         throughput: table.throughput(),
         partitions_at_start: at_start as u32,
         partitions_at_end: table.partitions().len() as u32,
-        max_over_mean: max_over_mean(&partitions, seconds(engine.now)),
+        max_over_mean: max_over_mean(&at_end),
         partitions,
         top_keys,
         distinct_keys,
@@ -287,14 +295,6 @@ fn spread(series: &[Series; 2], bin: u64, columns: usize, of: fn(&crate::heat::T
     }
     sums.iter_mut().for_each(|sum| *sum /= MILLI as f64 * bin as f64);
     sums
-}
-
-fn max_over_mean(partitions: &[PartitionReport], now_s: f64) -> f64 {
-    let at_end = partitions.iter().filter(|partition| partition.until_s.is_none());
-    let at_end: Vec<f64> = at_end.map(|partition| asked_per_s(partition, now_s)).collect();
-    let total: f64 = at_end.iter().sum();
-    let most = at_end.iter().copied().fold(0.0, f64::max);
-    if total > 0.0 { most * at_end.len() as f64 / total } else { 1.0 }
 }
 
 fn top_keys(engine: &Engine<'_>, at: usize) -> (Vec<KeyReport>, Option<u64>) {

@@ -3,6 +3,7 @@
 //! Field names and meanings are a promise; [`SCHEMA`] counts their changes. Rates are over the time that the load itself
 //! took. Units are DynamoDB's read or write units, or Cosmos DB's request units.
 
+pub use crate::lab::{Verdict, VerdictName};
 use serde::Serialize;
 
 /// The version of this report's shape.
@@ -220,43 +221,6 @@ pub struct HistoryReport {
     pub at_s: f64,
     /// What, in a sentence.
     pub what: String,
-}
-
-/// What the evidence says about one table.
-#[derive(Clone, Debug, Serialize)]
-pub struct Verdict {
-    /// Which.
-    pub name: VerdictName,
-    /// The table or index.
-    pub table: String,
-    /// A sentence or two with the numbers that it rests on.
-    pub text: String,
-}
-
-/// The verdicts that there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum VerdictName {
-    /// One key or item has more than a partition serves, and no split can divide it.
-    HotKey,
-    /// A partition has more than it serves, and a split helps or has helped.
-    HotRange,
-    /// At any time one partition takes nearly all, and it is not always the same: a key derived from time.
-    MovingHotSpot,
-    /// The load is even enough and the table's own throughput is too low.
-    TableTooSmall,
-    /// An index refuses writes of its table.
-    IndexBackPressure,
-    /// On demand, the load grew to more than twice its previous peak too fast.
-    RampTooSteep,
-    /// Retries are a large part of what was throttled.
-    RetryStorm,
-    /// Ranges differ in width while their throughput is equal, as after a partial split.
-    UnevenRanges,
-    /// What the client may use is used up: maximum on-demand throughput, a throughput bucket, the account's quota.
-    CapReached,
-    /// Nothing to speak of was throttled.
-    Healthy,
 }
 
 /// A published figure beside ours.
