@@ -1,11 +1,15 @@
 //! `hotplate compare`: arguments, loading, and what is printed.
 
+mod contents;
+mod sweep;
+
 use super::input::{Binding, Source};
 use super::output::{self, PendingFile};
 use super::table::{Align, Table, clean, cut};
 use super::window::{Every, Windows, looks_like_time};
 use super::{page, quantity};
 use clap::{Args, ValueEnum};
+use contents::Contents;
 use hotplate::error::{Error, Result};
 use hotplate::key::{FieldPath, Part, Template};
 use hotplate::lab::report::{Design, Load, Report};
@@ -33,6 +37,9 @@ const DEFAULT_RU: u64 = 10_000;
 
 /// Layouts of a hash that is not public.
 const DEFAULT_LAYOUTS: u32 = 50;
+
+/// How long an answer takes when nothing is said.
+const SERVICE_TIME: &str = "5ms";
 
 /// Retries at the most.
 const RETRIES_MAX: u32 = 1_000_000;
@@ -78,7 +85,7 @@ pub(crate) struct Arguments {
     #[arg(long, allow_hyphen_values = true, default_value_t = 0, value_name = "N")]
     retries: u32,
     /// How long an answer takes; with workers or retries on average, half to one and a half by the seed.
-    #[arg(long, allow_hyphen_values = true, default_value = "5ms", value_name = "TIME")]
+    #[arg(long, allow_hyphen_values = true, default_value = SERVICE_TIME, value_name = "TIME")]
     service_time: String,
     /// Hold the key mix of each value of this column at the rate, instead of replaying the file once.
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["time", "every"])]
@@ -89,7 +96,8 @@ pub(crate) struct Arguments {
     /// The length of a window: 1d, 6h, 15m.
     #[arg(long, allow_hyphen_values = true, value_name = "PERIOD", requires = "time")]
     every: Option<String>,
-    /// Seeded layouts to measure under [default: 50 for DynamoDB, whose hash is not public; 1 for Cosmos DB].
+    /// Seeded layouts to measure under [default: 50 for DynamoDB, whose hash is not public, 20 in a sweep; 1 for Cosmos
+    /// DB].
     #[arg(long, allow_hyphen_values = true, value_name = "N")]
     layouts: Option<u32>,
     /// What a read costs under each design: equal properties, like 'date=2013-01-01,tailnum=N14228'; give several.
@@ -101,6 +109,9 @@ pub(crate) struct Arguments {
     /// Search for the highest rate of each design.
     #[arg(long)]
     find_max: bool,
+    /// Replace N in the key designs by each value and find where more suffixes stop paying: 'N=1,2,5,10,20,50,100,200'.
+    #[arg(long, value_name = "NAME=VALUES")]
+    sweep: Option<String>,
     /// Stop at the first row that has no key, instead of counting and skipping it.
     #[arg(long)]
     strict: bool,
@@ -124,6 +135,9 @@ enum Order {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(sweep) = &arguments.sweep {
+        return sweep::run(arguments, sweep);
+    }
     // Everything that can be wrong without reading the file is found first.
     let templates = templates(&arguments.keys)?;
     let item = quantity::size(&arguments.item_size).map_err(|error| error.within("--item-size"))?;
@@ -145,9 +159,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let html = arguments.html.as_deref().map(PendingFile::create).transpose()?;
 
     let seed = Seed(arguments.seed);
-    let loaded =
-        Loader { arguments, templates: &templates, service: profile.service(), windows, reads, seed }
-            .load()?;
+    let loaded = Loader {
+        arguments,
+        templates: &templates,
+        service: profile.service(),
+        windows,
+        reads,
+        contents: None,
+        seed,
+    }
+    .load()?;
     let experiment = Experiment {
         file: file_name(arguments),
         profile,
@@ -191,19 +212,24 @@ fn templates(texts: &[String]) -> Result<Vec<Template>> {
     }
     let mut templates = Vec::new();
     for text in texts {
-        let template = Template::parse(text).map_err(|error| Error::from(error).within("--key"))?;
-        if text.trim_start().starts_with("[\"") {
-            return Err(Error::invalid(format!(
-                "--key: {text} looks like a hierarchical key, which only `hotplate where` and the library know: a design \
-                 here is one template, such as '{{a}}-{{b}}'"
-            )));
-        }
+        let template = template(text)?;
         if templates.contains(&template) {
             return Err(Error::invalid(format!("--key: {template} is given twice")));
         }
         templates.push(template);
     }
     Ok(templates)
+}
+
+fn template(text: &str) -> Result<Template> {
+    let template = Template::parse(text).map_err(|error| Error::from(error).within("--key"))?;
+    if text.trim_start().starts_with("[\"") {
+        return Err(Error::invalid(format!(
+            "--key: {text} looks like a hierarchical key, which only `hotplate where` and the library know: a design \
+             here is one template, such as '{{a}}-{{b}}'"
+        )));
+    }
+    Ok(template)
 }
 
 /// The table, and what it pays for in words.
@@ -381,16 +407,21 @@ fn known(equal: &[(FieldPath, String)], typed: bool) -> serde_json::Value {
             Ok(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) if typed => value,
             _ => Value::String(text.clone()),
         };
-        let mut place = &mut item;
-        for name in path.names() {
-            if !place.is_object() {
-                *place = Value::Object(serde_json::Map::new());
-            }
-            place = &mut place[name.as_str()];
-        }
-        *place = value;
+        set(&mut item, path, value);
     }
     item
+}
+
+/// Sets what a path leads to.
+fn set(item: &mut serde_json::Value, path: &FieldPath, value: serde_json::Value) {
+    let mut place = item;
+    for name in path.names() {
+        if !place.is_object() {
+            *place = serde_json::Value::Object(serde_json::Map::new());
+        }
+        place = &mut place[name.as_str()];
+    }
+    *place = value;
 }
 
 /// A bar on stderr when that is a terminal, nothing otherwise.
@@ -409,6 +440,8 @@ struct Loader<'a> {
     service: Service,
     windows: Option<Windows>,
     reads: Vec<AskedRead>,
+    /// Numbers the rows by what they hold, where reads are chosen after the file is known.
+    contents: Option<&'a mut Contents>,
     seed: Seed,
 }
 
@@ -431,7 +464,7 @@ fn hashed_at_the_end(template: &Template) -> Option<usize> {
 const PROGRESS_ROWS: u64 = 4_096;
 
 impl Loader<'_> {
-    fn load(self) -> Result<Loaded> {
+    fn load(mut self) -> Result<Loaded> {
         let mut source = Source::open(&self.arguments.file)?;
         // A design without fields that is called like a property has lost its braces.
         let bare: Vec<(String, Binding)> = self
@@ -458,6 +491,9 @@ impl Loader<'_> {
             .map(|read| source.bind(&read.equal.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>()))
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.within("--read"))?;
+        if let Some(contents) = &mut self.contents {
+            contents.bind(&source)?;
+        }
         let mut orders = ColumnOrders::new(&source, self.templates)?;
 
         let sort_rule = sort_rule(self.arguments);
@@ -516,6 +552,10 @@ impl Loader<'_> {
                 let bits = self.reads.iter().zip(&read_bindings).map(answered);
                 bits.enumerate().fold(0, |word, (i, answered)| word | u32::from(answered) << i)
             });
+            let answers = match &mut self.contents {
+                Some(contents) => Some(contents.number(&row, answers.unwrap_or(0))?),
+                None => answers,
+            };
             if number == 0 {
                 properties = row.properties();
                 if let Some((name, _)) = bare.iter().find(|(_, binding)| row.text(binding, 0).is_some()) {

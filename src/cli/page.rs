@@ -747,7 +747,7 @@ fn fact(name: &'static str, value: String, note: impl Into<String>) -> Fact {
 }
 
 /// `text` for the eye: no invisible characters, no changes of direction, and not longer than `max`.
-fn shown(text: &str, max: usize) -> String {
+pub(super) fn shown(text: &str, max: usize) -> String {
     if text.is_empty() {
         return "(empty)".into();
     }
@@ -769,17 +769,17 @@ fn shown(text: &str, max: usize) -> String {
 }
 
 /// `part / whole`, and 0 where that is no number.
-fn ratio(part: f64, whole: f64) -> f64 {
+pub(super) fn ratio(part: f64, whole: f64) -> f64 {
     let ratio = part / whole;
     if ratio.is_finite() { ratio } else { 0.0 }
 }
 
 /// A length for CSS and SVG: a number of percent from 0 to 100.
-fn percent(part: f64, whole: f64) -> String {
+pub(super) fn percent(part: f64, whole: f64) -> String {
     format!("{:.2}", (ratio(part, whole) * 100.0).clamp(0.0, 100.0))
 }
 
-fn count(n: impl Into<u64>) -> String {
+pub(super) fn count(n: impl Into<u64>) -> String {
     thousands(&n.into().to_string())
 }
 
@@ -796,7 +796,7 @@ fn thousands(digits: &str) -> String {
     out + fraction
 }
 
-fn decimal(x: f64, places: usize) -> String {
+pub(super) fn decimal(x: f64, places: usize) -> String {
     if !x.is_finite() {
         return NONE.into();
     }
@@ -807,18 +807,18 @@ fn decimal(x: f64, places: usize) -> String {
 }
 
 /// A rate or an amount: whole from a hundred on, below with one decimal.
-fn rate(x: f64) -> String {
+pub(super) fn rate(x: f64) -> String {
     decimal(x, if x.abs() < 100.0 { 1 } else { 0 })
 }
 
 /// `low–high`, or nothing when both read alike.
-fn range(low: f64, high: f64) -> String {
+pub(super) fn range(low: f64, high: f64) -> String {
     let (low, high) = (rate(low), rate(high));
     if low == high { String::new() } else { format!("{low}–{high}") }
 }
 
 /// A share in percent; what is not nothing does not read as nothing.
-fn share(x: f64) -> String {
+pub(super) fn share(x: f64) -> String {
     const LEAST: f64 = 0.0005;
     if x > 0.0 && x < LEAST {
         return "< 0.1%".into();

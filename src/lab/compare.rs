@@ -147,9 +147,9 @@ struct MeasuredWindows {
 }
 
 /// A design's rows, grouped once for all layouts.
-struct Grouped<'a> {
+pub(super) struct Grouped<'a> {
     template: &'a Template,
-    rows: &'a KeyedRows,
+    pub(super) rows: &'a KeyedRows,
     counts: Vec<u64>,
     windows: Vec<Vec<u32>>,
     /// Windows with enough rows to be a mix.
@@ -243,7 +243,7 @@ impl Comparison {
         Ok(self.report(&grouped, &measured, designs))
     }
 
-    fn group<'a>(&self, template: &'a Template, rows: &'a KeyedRows) -> Grouped<'a> {
+    pub(super) fn group<'a>(&self, template: &'a Template, rows: &'a KeyedRows) -> Grouped<'a> {
         let windows = match &self.experiment.windows {
             Some(windows) => rows.by_window(windows.names.len()),
             None => Vec::new(),
@@ -279,17 +279,30 @@ impl Comparison {
         }
     }
 
+    /// The highest rate of a design under a layout, in writes a second: of the median window where there are windows.
+    pub(super) fn capacity(&self, design: &Grouped<'_>, layout: usize) -> f64 {
+        let partition_of = self.place(design.rows, layout);
+        match self.experiment.load {
+            LoadShape::Open { rate, .. } if !design.windows.is_empty() => {
+                let order = self.rank_windows(design, &partition_of, rate);
+                self.highest_rate(&design.windows[order[(order.len() - 1) / 2]], &partition_of)
+            }
+            _ => self.highest_rate(design.rows.rows(), &partition_of),
+        }
+    }
+
+    fn highest_rate(&self, rows: &[u32], partition_of: &[u16]) -> f64 {
+        let shares = self.shares(rows, partition_of);
+        let hottest = shares.iter().copied().fold(0.0, f64::max);
+        max_rate(&self.limits, Attempts { rows, partition_of }, self.limits.steady_max(hottest)) as f64
+    }
+
     fn measure(&self, design: &Grouped<'_>, layout: usize) -> Measured {
         let partition_of = self.place(design.rows, layout);
         let mut held = vec![false; self.limits.partitions()];
         partition_of.iter().for_each(|&p| held[usize::from(p)] = true);
         let occupied = held.iter().filter(|&&held| held).count() as u32;
-        let find = |rows: &[u32]| {
-            let shares = self.shares(rows, &partition_of);
-            let hottest = shares.iter().copied().fold(0.0, f64::max);
-            let attempts = Attempts { rows, partition_of: &partition_of };
-            max_rate(&self.limits, attempts, self.limits.steady_max(hottest)) as f64
-        };
+        let find = |rows: &[u32]| self.highest_rate(rows, &partition_of);
         // Windows go with an open loop only: `new` saw to that.
         let rate = match self.experiment.load {
             LoadShape::Open { rate, .. } if !design.windows.is_empty() => rate,
@@ -404,7 +417,8 @@ impl Comparison {
         };
         let throttled_keys =
             outcome.detail.as_ref().map(|detail| detail.throttled_keys.as_slice()).unwrap_or_default();
-        let (reads, requests): (Vec<_>, Vec<_>) = self.reads(design, chosen)?.into_iter().unzip();
+        let (reads, requests): (Vec<_>, Vec<_>) =
+            self.reads(design, chosen, &self.experiment.reads)?.into_iter().unzip();
         let mix = self.mixed(rows, &partition_of, &requests);
         let mut figures = Design {
             key: design.template.to_string(),
@@ -466,8 +480,13 @@ impl Comparison {
     }
 
     /// Carries the reads out on a table with the design's rows, laid out as in the chosen layout.
-    fn reads(&self, design: &Grouped<'_>, layout: usize) -> Result<Vec<(ReadCost, Vec<ReadRequest>)>> {
-        if self.experiment.reads.is_empty() {
+    pub(super) fn reads(
+        &self,
+        design: &Grouped<'_>,
+        layout: usize,
+        specs: &[ReadSpec],
+    ) -> Result<Vec<(ReadCost, Vec<ReadRequest>)>> {
+        if specs.is_empty() {
             return Ok(Vec::new());
         }
         let rows = design.rows;
@@ -485,12 +504,7 @@ impl Comparison {
             self.experiment.sort_name.as_str(),
             self.experiment.profile.service(),
         );
-        self.experiment
-            .reads
-            .iter()
-            .enumerate()
-            .map(|(number, spec)| table.read(&keyed, number, spec))
-            .collect()
+        specs.iter().enumerate().map(|(number, spec)| table.read(&keyed, number, spec)).collect()
     }
 
     /// The reads in turn beside these rows, under the chosen layout.
@@ -631,6 +645,42 @@ impl Comparison {
         spread
     }
 
+    /// What there is to know about the windows before trusting a figure.
+    pub(super) fn window_warnings(&self, grouped: &[Grouped<'_>]) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let Some(windows) = &self.experiment.windows else { return warnings };
+        let rows = grouped.iter().map(|design| design.rows.rows().len()).max().unwrap_or(0);
+        let mean = rows as f64 / windows.names.len().max(1) as f64;
+        if mean < WINDOW_ROWS_FEW {
+            warnings.push(format!(
+                "windows of {mean:.1} rows on average: so few rows are no mix of keys; use a coarser window"
+            ));
+        }
+        let left_out = windows.names.len() - grouped.first().map_or(0, |first| first.usable.len());
+        if left_out > 0 {
+            warnings.push(format!(
+                "{left_out} of {} windows have fewer rows than a tenth of the mean and were left out: so few rows \
+                 are no mix of keys",
+                windows.names.len()
+            ));
+        }
+        warnings
+    }
+
+    /// Everything but the rows.
+    pub(super) fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    /// The designs, as they were given.
+    pub(super) fn designs(&self) -> &[(Template, KeyedRows)] {
+        &self.designs
+    }
+
+    pub(super) fn limits(&self) -> &WriteLimits {
+        &self.limits
+    }
+
     fn report(&self, grouped: &[Grouped<'_>], measured: &[&[Measured]], mut designs: Vec<Design>) -> Report {
         let experiment = &self.experiment;
         for design in &mut designs {
@@ -652,25 +702,7 @@ impl Comparison {
                  up carries much of it; more rows, a lower rate, or windows show the steady state"
             ));
         }
-        if let Some(windows) = &experiment.windows {
-            let rows = grouped.iter().map(|design| design.rows.rows().len()).max().unwrap_or(0);
-            let mean = rows as f64 / windows.names.len().max(1) as f64;
-            if mean < WINDOW_ROWS_FEW {
-                warnings.push(format!(
-                    "windows of {mean:.1} rows on average: so few rows are no mix of keys; use a coarser window"
-                ));
-            }
-        }
-        if let (Some(windows), Some(first)) = (&experiment.windows, grouped.first()) {
-            let left_out = windows.names.len() - first.usable.len();
-            if left_out > 0 {
-                warnings.push(format!(
-                    "{left_out} of {} windows have fewer rows than a tenth of the mean and were left out: so few rows \
-                     are no mix of keys",
-                    windows.names.len()
-                ));
-            }
-        }
+        warnings.extend(self.window_warnings(grouped));
         Report {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
@@ -714,7 +746,7 @@ const WORKERS_MAX: u32 = 1_000_000;
 const _: () = assert!(PARTITIONS_MAX <= u16::MAX as u32);
 
 /// Runs `tasks` on all cores; results come back in the order of the tasks.
-fn in_parallel<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(super) fn in_parallel<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::with_capacity(tasks));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(tasks).max(1);
@@ -857,14 +889,14 @@ fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64().max(1e-9)
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(super) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
 /// The nearest-rank quantile of sorted values.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
+pub(super) fn quantile(sorted: &[f64], q: f64) -> f64 {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
 }

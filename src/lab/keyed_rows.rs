@@ -76,6 +76,13 @@ impl KeyedRows {
         &self.answers
     }
 
+    /// Gives each row other read bits, by those it has.
+    ///
+    /// A loader that does not know yet which reads there will be numbers the rows' contents here first.
+    pub fn map_answers(&mut self, bits: impl Fn(u32) -> u32) {
+        self.answers.iter_mut().for_each(|answers| *answers = bits(*answers));
+    }
+
     /// Rows that have no key under this design.
     pub fn skipped(&self) -> u64 {
         self.skipped

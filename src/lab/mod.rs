@@ -19,6 +19,8 @@ mod reads;
 mod replay;
 pub mod report;
 mod search;
+mod sweep;
+pub mod sweep_report;
 mod verdict;
 
 pub use compare::{Comparison, Experiment, LoadShape, Progress, Windows};
@@ -28,4 +30,5 @@ pub use mixed::{MIX_PARTS_MAX, Mix};
 pub use reads::{READS_MAX, ReadSpec};
 pub use replay::{Attempts, Outcome, Retries, hold, replay_closed, replay_open, replay_retrying};
 pub use search::{MAX_RATE_HOLD_SECONDS, MAX_RATE_THROTTLED_PER_MILLE, max_rate};
+pub use sweep::{KNEE_SHARE, SWEEP_POINTS_MAX, SuffixUse, Sweep, SweptDesign, SweptPoint};
 pub use verdict::{percent, whole};
