@@ -1,6 +1,7 @@
 //! `hotplate compare`: arguments, loading, and what is printed.
 
 mod contents;
+mod index;
 mod sweep;
 
 use super::input::{Binding, Source};
@@ -20,6 +21,7 @@ use hotplate::lab::{
 use hotplate::profile::{DYNAMODB_PARTITION_WRITE, Profile, Service};
 use hotplate::rng::Seed;
 use hotplate::units::Bytes;
+use index::AskedIndex;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -103,6 +105,10 @@ pub(crate) struct Arguments {
     /// What a read costs under each design: equal properties, like 'date=2013-01-01,tailnum=N14228'; give several.
     #[arg(long = "read", value_name = "FILTER")]
     reads: Vec<String>,
+    /// A secondary index that every write also writes to: 'by-status={status}', with ';size=200B', ';partitions=4' or
+    /// ';wcu=2000' where it differs from the table; give several (DynamoDB).
+    #[arg(long = "gsi", value_name = "NAME=TEMPLATE")]
+    indexes: Vec<String>,
     /// Also run the reads under the load, so many beside so many writes: 'write=80,read=20'. The rate stays the writes'.
     #[arg(long, value_name = "PARTS", requires = "reads")]
     mix: Option<String>,
@@ -152,6 +158,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Service::Cosmos => 1,
     });
     let reads = reads(&arguments.reads)?;
+    let indexes = index::indexes(&arguments.indexes, &profile, item)?;
     let mix = arguments.mix.as_deref().map(|text| mix(text, arguments)).transpose()?;
     if arguments.html.as_deref().is_some_and(|html| output::is_same_file(html, &arguments.file)) {
         return Err(Error::invalid("--html: this is the data file, which would be lost"));
@@ -165,6 +172,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         service: profile.service(),
         windows,
         reads,
+        indexes: &indexes,
         contents: None,
         seed,
     }
@@ -180,6 +188,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         sort: sort_rule(arguments),
         sort_name: arguments.sort.clone().unwrap_or_else(|| "row number".into()),
         layouts,
+        indexes: indexes.into_iter().zip(loaded.indexes).map(|(index, keys)| index.with(keys)).collect(),
         reads: loaded.reads,
         mix,
         find_max: arguments.find_max,
@@ -374,6 +383,11 @@ fn mix(text: &str, arguments: &Arguments) -> Result<Mix> {
             "--mix: reads run beside a --rate of writes, not with --workers or --retries",
         ));
     }
+    if !arguments.indexes.is_empty() {
+        return Err(Error::invalid(
+            "--mix does not go with --gsi: reads run beside writes to a table without indexes",
+        ));
+    }
     if arguments.profile == "dynamodb" && arguments.rcu.is_none() {
         return Err(Error::invalid("--mix: say with --rcu what the table pays for reads"));
     }
@@ -440,6 +454,7 @@ struct Loader<'a> {
     service: Service,
     windows: Option<Windows>,
     reads: Vec<AskedRead>,
+    indexes: &'a [AskedIndex],
     /// Numbers the rows by what they hold, where reads are chosen after the file is known.
     contents: Option<&'a mut Contents>,
     seed: Seed,
@@ -447,6 +462,8 @@ struct Loader<'a> {
 
 struct Loaded {
     designs: Vec<KeyedRows>,
+    /// The keys of each index.
+    indexes: Vec<KeyedRows>,
     windows: Option<WindowSet>,
     reads: Vec<ReadSpec>,
     warnings: Vec<String>,
@@ -494,6 +511,16 @@ impl Loader<'_> {
         if let Some(contents) = &mut self.contents {
             contents.bind(&source)?;
         }
+        let index_bindings = self
+            .indexes
+            .iter()
+            .map(|index| {
+                source.bind(index.template.fields()).map_err(|e| e.within(format!("--gsi {}", index.name)))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let mut index_builders: Vec<_> =
+            self.indexes.iter().map(|_| KeyedRowsBuilder::new(self.service, SortRule::RowNumber)).collect();
+        let mut entries: Vec<Option<u32>> = Vec::new();
         let mut orders = ColumnOrders::new(&source, self.templates)?;
 
         let sort_rule = sort_rule(self.arguments);
@@ -565,6 +592,20 @@ impl Loader<'_> {
                 }
             }
             orders.look(&row);
+            entries.clear();
+            for ((index, binding), builder) in
+                self.indexes.iter().zip(&index_bindings).zip(&mut index_builders)
+            {
+                let refused = match index.template.render(&row.bound(binding), self.seed, number, &mut text) {
+                    Ok(rendered) => builder.push(rendered, &text, None, None, None)?,
+                    Err(error) => Some(error.to_string()),
+                };
+                // A row without a key in the index makes no entry there.
+                entries.push(if refused.is_none() { builder.last() } else { None });
+                if let Some(reason) = refused {
+                    builder.skip(|| format!("line {}: {reason}", row.line()));
+                }
+            }
             let designs = self.templates.iter().zip(&bindings).zip(&hashed).zip(&mut builders);
             for (((template, binding), hashed), builder) in designs {
                 let refused = match template.render(&row.bound(binding), self.seed, number, &mut text) {
@@ -576,9 +617,12 @@ impl Loader<'_> {
                         return Err(Error::invalid(format!("{template}: {reason}")).within(row.place()));
                     }
                     builder.skip(|| format!("line {}: {reason}", row.line()));
-                } else if hashed
-                    .is_some_and(|field| row.text(binding, field).is_some_and(|text| text.is_empty()))
-                {
+                    continue;
+                }
+                if !entries.is_empty() {
+                    builder.note_entries(&entries);
+                }
+                if hashed.is_some_and(|field| row.text(binding, field).is_some_and(|text| text.is_empty())) {
                     builder.note_blank();
                 }
             }
@@ -591,6 +635,14 @@ impl Loader<'_> {
             .zip(builders)
             .map(|(template, builder)| {
                 builder.finish().map_err(|error| Error::invalid(format!("{template}: {error}{properties}")))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let indexes = self
+            .indexes
+            .iter()
+            .zip(index_builders)
+            .map(|(index, builder)| {
+                builder.finish().map_err(|error| error.within(format!("--gsi {}", index.name)))
             })
             .collect::<Result<Vec<_>>>()?;
         if self.arguments.order == Order::Shuffled {
@@ -610,7 +662,7 @@ impl Loader<'_> {
             .into_iter()
             .map(|read| ReadSpec { known: known(&read.equal, typed), text: read.text })
             .collect();
-        Ok(Loaded { designs, windows, reads, warnings })
+        Ok(Loaded { designs, indexes, windows, reads, warnings })
     }
 
     fn warnings(&self, designs: &[KeyedRows], orders: &ColumnOrders) -> Vec<String> {
@@ -729,6 +781,13 @@ fn text(report: &Report) -> String {
     for design in &report.designs {
         let _ = writeln!(out, "{}", wrapped(&format!("{}: {}", clean(&design.key), clean(&design.verdict))));
     }
+    let indexes = index::lines(report);
+    if !indexes.is_empty() {
+        out.push('\n');
+        for line in indexes {
+            let _ = writeln!(out, "{line}");
+        }
+    }
     let reads = read_lines(report);
     if !reads.is_empty() {
         out.push('\n');
@@ -808,6 +867,10 @@ fn figures(report: &Report) -> Table {
         columns.push(("max rate/s", Align::Right));
     }
     columns.push(("ceiling/s", Align::Right));
+    let indexed = report.designs.iter().any(|design| !design.indexes.is_empty());
+    if indexed {
+        columns.push(("full first", Align::Left));
+    }
     let reads: Vec<String> = report.designs.first().map_or_else(Vec::new, |design| {
         (1..=design.reads.len())
             .map(|i| format!("read {i}: req/{}", if report.unit == "WCU" { "RCU" } else { "RU" }))
@@ -835,6 +898,9 @@ fn figures(report: &Report) -> Table {
             cells.push(max_rate(design, report.layouts));
         }
         cells.push(whole(design.ceiling_per_s));
+        if indexed {
+            cells.push(index::hottest(design));
+        }
         cells.extend(
             design.reads.iter().map(|read| format!("{}/{}", whole(read.requests as f64), units(read.units))),
         );

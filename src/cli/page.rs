@@ -12,7 +12,9 @@
 //! This file does not know how a figure came about, and decides only what is drawn in a warning colour.
 
 use hotplate::error::{Error, Result};
-use hotplate::lab::report::{Design, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, Spread};
+use hotplate::lab::report::{
+    Design, IndexFigures, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, Spread,
+};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
@@ -120,7 +122,7 @@ struct Card<'a> {
     state: String,
     verdict: &'a str,
     figures: Vec<Figure>,
-    groups: Vec<(&'static str, Vec<Fact>)>,
+    groups: Vec<(String, Vec<Fact>)>,
     drawing: Drawing,
     keys: Vec<KeyRow>,
     keys_hot: bool,
@@ -385,7 +387,7 @@ fn is_hot(design: &Design) -> bool {
 }
 
 /// The small figures of a card, by the question they answer.
-fn groups(d: &Design) -> Vec<(&'static str, Vec<Fact>)> {
+fn groups(d: &Design) -> Vec<(String, Vec<Fact>)> {
     let ranged = |name, value, low, high| fact(name, rate(value), range(low, high));
     let mut throughput = vec![
         fact("offered/s", rate(d.offered_per_s), ""),
@@ -458,7 +460,28 @@ fn groups(d: &Design) -> Vec<(&'static str, Vec<Fact>)> {
         ];
         groups.push(("Reads under the load", reads));
     }
+    let mut groups: Vec<(String, Vec<Fact>)> =
+        groups.into_iter().map(|(name, facts)| (name.to_owned(), facts)).collect();
+    groups.extend(d.indexes.iter().map(index_group));
     groups
+}
+
+fn index_group(index: &IndexFigures) -> (String, Vec<Fact>) {
+    let refused: u64 = index.throttles.iter().map(|throttles| throttles.attempts).sum();
+    let facts = vec![
+        fact("key", shown(&index.key, SHORT_CHARS), ""),
+        fact("writes with an entry", share(index.entries_share), ""),
+        fact(
+            "hottest partition",
+            share(index.hottest_partition_share),
+            format!("partition {} of {}", index.hottest_partition, count(index.partition_count)),
+        ),
+        fact("hottest key", share(index.hottest_key_share), shown(&index.hottest_key, SHORT_CHARS)),
+        fact("writes it refused", count(refused), ""),
+        fact("holds/s now", index.holds_per_s.map_or_else(|| NONE.into(), rate), ""),
+        fact("ceiling/s after splits", index.ceiling_per_s.map_or_else(|| NONE.into(), rate), ""),
+    ];
+    (format!("Index {}", shown(&index.name, SHORT_CHARS)), facts)
 }
 
 impl KeyRow {

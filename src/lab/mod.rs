@@ -12,6 +12,8 @@
 //! The lab does not read files and does not print (`cli`).
 
 mod compare;
+mod gate;
+mod index_load;
 mod keyed_rows;
 mod limits;
 mod mixed;
@@ -24,11 +26,15 @@ pub mod sweep_report;
 mod verdict;
 
 pub use compare::{Comparison, Experiment, LoadShape, Progress, Windows};
+pub use gate::IndexAttempts;
+pub use index_load::{INDEXES_MAX, Index};
 pub use keyed_rows::{KeyedRows, KeyedRowsBuilder, SortRule};
 pub use limits::WriteLimits;
 pub use mixed::{MIX_PARTS_MAX, Mix};
 pub use reads::{READS_MAX, ReadSpec};
-pub use replay::{Attempts, Outcome, Retries, hold, replay_closed, replay_open, replay_retrying};
+pub use replay::{
+    Attempts, IndexRefusals, Outcome, Retries, hold, replay_closed, replay_open, replay_retrying,
+};
 pub use search::{MAX_RATE_HOLD_SECONDS, MAX_RATE_THROTTLED_PER_MILLE, max_rate};
 pub use sweep::{KNEE_SHARE, SWEEP_POINTS_MAX, SuffixUse, Sweep, SweptDesign, SweptPoint};
 pub use verdict::{percent, whole};

@@ -478,7 +478,7 @@ impl Sweep {
             self.name,
             format_args!("{:.0}%", KNEE_SHARE * 100.0)
         );
-        let mut basis = verdict::basis(profile, experiment.layouts, experiment.service_time, true);
+        let mut basis = verdict::basis(profile, experiment.layouts, experiment.service_time, true, false);
         // Its last line defines the figures of a comparison.
         basis.pop();
         basis.push(format!(

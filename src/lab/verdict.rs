@@ -4,7 +4,8 @@
 //! split or more throughput help, why is there throttling at low utilisation, how many suffixes, and what do reads
 //! cost then. It cites its numbers and decides nothing.
 
-use super::report::Design;
+use super::index_load::{KEY_RANGE, THROUGHPUT};
+use super::report::{Design, IndexFigures};
 use super::{KeyedRows, SortRule};
 use crate::budget::Rate;
 use crate::key::{Part, Template};
@@ -75,8 +76,15 @@ pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
     let expected = facts.steady_refused.unwrap_or(design.throttled_share);
     let by_order = design.throttled_share > expected + ORDER_REFUSED;
 
+    let full_index = design
+        .indexes
+        .iter()
+        .find(|index| design.hottest_resource.kind == "index" && index.name == design.hottest_resource.name);
     // A short file may end before anything is refused: a key that is too hot is too hot all the same.
-    if key_demand > facts.partition_writes_max * reached && !(quiet && facts.steady_refused.is_none()) {
+    if let Some(index) = full_index.filter(|_| !quiet) {
+        index_clause(&mut text, facts, design, index);
+    } else if key_demand > facts.partition_writes_max * reached && !(quiet && facts.steady_refused.is_none())
+    {
         hot_key_clause(&mut text, facts, design);
     } else if quiet {
         let _ = write!(
@@ -131,6 +139,16 @@ pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
         );
     }
     text.push('.');
+    if let Some(index) = full_index.filter(|_| quiet) {
+        let _ = write!(
+            text,
+            " The index {} is full first, at {}/s: key {} has {} of its entries.",
+            named(&index.name),
+            whole(design.hottest_resource.holds_per_s),
+            named(&index.hottest_key),
+            percent(index.hottest_key_share)
+        );
+    }
     luck_clause(&mut text, facts, design);
     window_clause(&mut text, facts, design);
     suffix_clause(&mut text, facts, design);
@@ -188,6 +206,58 @@ fn cure(facts: &Facts<'_>, design: &Design) -> String {
             whole(suffixes)
         ),
     }
+}
+
+/// An index that is full while the table has room.
+fn index_clause(text: &mut String, facts: &Facts<'_>, design: &Design, index: &IndexFigures) {
+    let writes = |units: f64| units / index.units_per_entry.max(f64::MIN_POSITIVE);
+    let entries = index.entries_share * design.offered_per_s;
+    let one = writes(index.partition_limit_per_s);
+    let all = writes(index.throughput_per_s);
+    let name = named(&index.name);
+    // Workers ask for no more than they are served: what is hottest is what is full.
+    let reached = if facts.steady_refused.is_some() { 1.0 } else { REACHED_SHARE };
+    let by_partition = index.hottest_partition_share * all >= one;
+    let (what, reason, cure) = if by_partition
+        && (entries * index.hottest_key_share > one * reached
+            || index.hottest_key_share >= ONE_KEY_SHARE * index.hottest_partition_share)
+    {
+        (
+            format!(
+                "key {} has {} of its entries, and one partition of an index serves {} entries/s at the most",
+                named(&index.hottest_key),
+                percent(index.hottest_key_share),
+                whole(one)
+            ),
+            KEY_RANGE,
+            "spread its key over suffixes, index fewer rows (a row without the key makes no entry), or do without it",
+        )
+    } else if by_partition {
+        (
+            format!(
+                "its partition {} has {} of its entries and serves {} entries/s at the most",
+                index.hottest_partition,
+                percent(index.hottest_partition_share),
+                whole(one)
+            ),
+            KEY_RANGE,
+            "no single key of it is too hot, so splits for heat will part them, minutes after the load begins",
+        )
+    } else {
+        (
+            format!("it pays for {} entries/s and is asked for {}", whole(all), whole(entries)),
+            THROUGHPUT,
+            "give it as much throughput as the entries need",
+        )
+    };
+    let _ = write!(
+        text,
+        "The index {name} is the bottleneck: {what}; {}, mostly as {reason}, while {} of the table's {} is used. Another \
+         base key does not help: {cure}",
+        refused(facts, design),
+        percent((design.served_per_s / facts.table_writes).min(1.0)),
+        facts.throughput,
+    );
 }
 
 /// A key that is over its partition's share of the throughput, and not over what a partition can serve.
@@ -417,7 +487,13 @@ fn answer(service_time: Duration, steady: bool) -> String {
 }
 
 /// Which figures rest on what.
-pub(super) fn basis(profile: &Profile, layouts: u32, service_time: Duration, steady: bool) -> Vec<String> {
+pub(super) fn basis(
+    profile: &Profile,
+    layouts: u32,
+    service_time: Duration,
+    steady: bool,
+    indexed: bool,
+) -> Vec<String> {
     let units = |rate: Rate| whole(rate.units());
     let one = profile.partition_throughput();
     let mut lines = match profile.service() {
@@ -452,6 +528,15 @@ pub(super) fn basis(profile: &Profile, layouts: u32, service_time: Duration, ste
             ),
         ],
     };
+    if indexed {
+        lines.push(
+            "documented: a write is refused when an index has no room for its entry, and an index has partitions and \
+             throughput of its own; assumed: the table is asked first, then the indexes in order, of each the partition \
+             first; a refused write consumes nothing; entries of one key come in the order of the rows, so no split divides \
+             them"
+                .into(),
+        );
+    }
     let at_most = match profile.service() {
         Service::DynamoDb => "",
         Service::Cosmos => ", with a partition at the most it can serve",

@@ -209,6 +209,7 @@ fn refuse_others(arguments: &Arguments) -> Result<()> {
         (arguments.workers.is_some(), "--workers", "a sweep searches for the highest rate"),
         (arguments.retries > 0, "--retries", "a sweep searches for the highest rate without retries"),
         (arguments.mix.is_some(), "--mix", "a sweep counts what reads cost, it does not run them"),
+        (!arguments.indexes.is_empty(), "--gsi", "compare a few values with --gsi instead"),
         (arguments.find_max, "--find-max", "a sweep always searches for the highest rate"),
         (
             arguments.service_time != SERVICE_TIME,
@@ -267,6 +268,7 @@ pub(super) fn run(arguments: &Arguments, text: &str) -> Result<()> {
         service,
         windows,
         reads,
+        indexes: &[],
         contents: Some(&mut contents),
         seed,
     }
@@ -302,6 +304,7 @@ pub(super) fn run(arguments: &Arguments, text: &str) -> Result<()> {
         sort: sort_rule(arguments),
         sort_name: arguments.sort.clone().unwrap_or_else(|| "row number".into()),
         layouts,
+        indexes: Vec::new(),
         reads: Vec::new(),
         mix: None,
         find_max: true,

@@ -1,7 +1,7 @@
 //! Tests of the page: what it shows, escapes and leaves out, on reports made up for the purpose.
 
 use super::*;
-use hotplate::lab::report::{HeatMap, MixFigures, SCHEMA, Windowing, Windows};
+use hotplate::lab::report::{HeatMap, HottestResource, MixFigures, SCHEMA, Windowing, Windows};
 use hotplate::rng::Seed;
 use proptest::prelude::*;
 
@@ -41,6 +41,8 @@ fn design(key: &str, columns: usize, partitions: usize, load: impl Fn(usize, usi
             units: 164.5,
             items: 1_014,
         }],
+        indexes: Vec::new(),
+        hottest_resource: HottestResource { kind: "table".into(), name: String::new(), holds_per_s: served },
         mix: Some(MixFigures {
             writes_per_s: OFFERED,
             reads_per_s: OFFERED / 4.0,
