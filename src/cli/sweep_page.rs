@@ -406,7 +406,7 @@ mod tests {
     fn an_axis_has_round_steps() {
         let numbers = |whole| steps(whole).into_iter().map(|(_, number)| number).collect::<Vec<_>>();
         assert_eq!(numbers(8_300.0), ["0", "2,000", "4,000", "6,000", "8,000"]);
-        assert_eq!(numbers(1.08), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(numbers(1.08), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
     }
 
     #[test]
