@@ -866,7 +866,7 @@ fn figures(report: &Report) -> Table {
     if searched {
         columns.push(("max rate/s", Align::Right));
     }
-    columns.push(("ceiling/s", Align::Right));
+    columns.push(("ceiling/s cold → settled", Align::Right));
     let indexed = report.designs.iter().any(|design| !design.indexes.is_empty());
     if indexed {
         columns.push(("full first", Align::Left));
@@ -897,7 +897,7 @@ fn figures(report: &Report) -> Table {
         if searched {
             cells.push(max_rate(design, report.layouts));
         }
-        cells.push(whole(design.ceiling_per_s));
+        cells.push(ceiling(design));
         if indexed {
             cells.push(index::hottest(design));
         }
@@ -973,6 +973,19 @@ fn max_rate(design: &Design, layouts: u32) -> String {
     match (design.max_rate_per_s, design.max_rate_p5, design.max_rate_p95) {
         (Some(rate), Some(low), Some(high)) => with_range(rate, low, high, layouts),
         _ => String::new(),
+    }
+}
+
+fn ceiling(design: &Design) -> String {
+    let ceiling = &design.ceiling;
+    match ceiling.split_rounds {
+        0 => whole(ceiling.cold),
+        _ => format!(
+            "{} → {} in {} min",
+            whole(ceiling.cold),
+            whole(ceiling.settled),
+            whole(ceiling.settle_minutes)
+        ),
     }
 }
 

@@ -13,7 +13,7 @@
 
 use hotplate::error::{Error, Result};
 use hotplate::lab::report::{
-    Design, IndexFigures, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, Spread,
+    Ceiling, Design, IndexFigures, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, Spread,
 };
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -272,7 +272,7 @@ impl Scales {
         Self {
             served: most(&|d| d.offered_per_s.max(d.served_p95).max(d.served_per_s)),
             max_rate: report.designs.iter().any(|d| d.max_rate_per_s.is_some()).then(|| most(&max_rate)),
-            ceiling: most(&|d| d.ceiling_per_s),
+            ceiling: most(&|d| d.ceiling.settled),
             worst: report.designs.iter().any(|d| d.windows.is_some()),
             partitions: f64::from(report.partition_count),
         }
@@ -296,7 +296,8 @@ impl Scales {
             head("Max/mean", "Offered units of the hottest partition ÷ the mean"),
             head(
                 "Ceiling/s",
-                "What splits can lead to at best: the table, or the limit ÷ the hottest key's share",
+                "What the design can hold once the service has split for heat: the table, or the limit ÷ the share of the \
+                 hottest key that no split divides. Below it what it can hold now; Cosmos DB does not split for heat",
             ),
         ]);
         if self.worst {
@@ -343,7 +344,7 @@ impl Scales {
             plain(share(d.hottest_partition_share), partition, d.hottest_partition_share, 1.0),
             plain(share(d.hottest_key_share), key, d.hottest_key_share, 1.0),
             plain(times(d.max_over_mean), String::new(), d.max_over_mean, self.partitions),
-            plain(rate(d.ceiling_per_s), String::new(), d.ceiling_per_s, self.ceiling),
+            plain(rate(d.ceiling.settled), settling(&d.ceiling), d.ceiling.settled, self.ceiling),
         ]);
         if self.worst {
             figures.push(match &d.windows {
@@ -399,7 +400,8 @@ fn groups(d: &Design) -> Vec<(String, Vec<Fact>)> {
         let (low, high) = (d.max_rate_p5.unwrap_or(value), d.max_rate_p95.unwrap_or(value));
         throughput.push(ranged("max rate/s", value, low, high));
     }
-    throughput.push(fact("ceiling/s after splits", rate(d.ceiling_per_s), ""));
+    throughput.push(fact("ceiling/s now", rate(d.ceiling.cold), ""));
+    throughput.push(fact("ceiling/s settled", rate(d.ceiling.settled), minutes(&d.ceiling)));
     let skew = vec![
         fact(
             "hottest partition",
@@ -464,6 +466,21 @@ fn groups(d: &Design) -> Vec<(String, Vec<Fact>)> {
         groups.into_iter().map(|(name, facts)| (name.to_owned(), facts)).collect();
     groups.extend(d.indexes.iter().map(index_group));
     groups
+}
+
+/// What a design holds until it has settled, and how long that takes; empty when nothing changes.
+fn settling(ceiling: &Ceiling) -> String {
+    match ceiling.split_rounds {
+        0 => String::new(),
+        _ => format!("{} now, {}", rate(ceiling.cold), minutes(ceiling)),
+    }
+}
+
+fn minutes(ceiling: &Ceiling) -> String {
+    match ceiling.split_rounds {
+        0 => String::new(),
+        _ => format!("in about {} min", decimal(ceiling.settle_minutes, 0)),
+    }
 }
 
 fn index_group(index: &IndexFigures) -> (String, Vec<Fact>) {

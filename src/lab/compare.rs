@@ -9,6 +9,7 @@
 //! A hash that is not public makes one layout a matter of luck: few keys collide or do not. So a DynamoDB design is
 //! measured under many seeded layouts, and every design under the same ones. Cosmos DB's placement is exact: one.
 
+use super::ceiling::ceiling;
 use super::gate::IndexAttempts;
 use super::index_load::{INDEXES_MAX, Index, IndexLoad, IndexMix};
 use super::limits::UnitLimits;
@@ -508,12 +509,16 @@ impl Comparison {
         let rows = design.writes(which);
         let mixes = self.index_mixes(design, which, &placed);
         let indexes = self.index_figures(&mixes, &placed, &outcome);
+        let hottest_share = self.shares(rows, partition_of).into_iter().fold(0.0, f64::max);
+        let hottest_resource = hottest_resource(self.limits.steady_max(hottest_share), &indexes);
         let total = rows.len().max(1) as f64;
         let attempted: Vec<u64> = outcome.partitions.iter().map(|tally| tally.attempted_milli()).collect();
         let skew = Skew::of(&attempted);
         let hottest_key = hottest(&counts);
         let hottest_key_share = counts[hottest_key] as f64 / total;
         let unsplittable = unsplittable_share(design.rows, &counts, rows.len());
+        let ceilings = indexes.iter().filter_map(|index| index.ceiling_per_s);
+        let ceiling_per_s = ceilings.fold(self.ceiling(unsplittable), f64::min);
         let offered =
             rate.map_or_else(|| outcome.writes as f64 / seconds(outcome.duration), |rate| rate as f64);
         let served_sorted = sorted(measured.iter().map(|m| m.served));
@@ -566,14 +571,17 @@ impl Comparison {
             max_rate_per_s: result.max_rate,
             max_rate_p5: self.experiment.find_max.then(|| quantile(&max_sorted, 0.05)),
             max_rate_p95: self.experiment.find_max.then(|| quantile(&max_sorted, 0.95)),
-            ceiling_per_s: indexes
-                .iter()
-                .filter_map(|index| index.ceiling_per_s)
-                .fold(self.ceiling(unsplittable), f64::min),
+            ceiling_per_s,
+            ceiling: ceiling(
+                self.experiment.profile.service(),
+                hottest_resource.holds_per_s,
+                ceiling_per_s,
+                self.experiment.seed,
+            ),
             skipped_rows: design.rows.skipped(),
             skipped_examples: design.rows.skipped_examples().to_vec(),
             reads,
-            hottest_resource: hottest_resource(self.limits.steady_max(skew.hottest_share), &indexes),
+            hottest_resource,
             indexes,
             mix,
             heat,

@@ -11,6 +11,7 @@
 //!
 //! The lab does not read files and does not print (`cli`).
 
+mod ceiling;
 mod compare;
 mod gate;
 mod index_load;

@@ -138,8 +138,11 @@ pub struct Design {
     pub max_rate_p5: Option<f64>,
     /// ... and in the 5 % best.
     pub max_rate_p95: Option<f64>,
-    /// min(table, partition limit ÷ share of the hottest unsplittable key): what splits can lead to at best.
+    /// min(table, partition limit ÷ share of the hottest unsplittable key): what splits can lead to at best, whatever they
+    /// are made for; on Cosmos DB with every partition at the most it can serve. With indexes, the least of all.
     pub ceiling_per_s: f64,
+    /// What the design can hold now, and once the service has split for heat.
+    pub ceiling: Ceiling,
     /// Rows that had no key under this design.
     pub skipped_rows: u64,
     /// Why, for the first few of them.
@@ -186,6 +189,19 @@ pub struct KeyLoad {
     pub partition: u32,
     /// Attempts on it that were throttled.
     pub throttled: u64,
+}
+
+/// What a design can hold at best, in writes a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// As it is laid out now: min(table, partition limit ÷ share of the hottest partition).
+    pub cold: f64,
+    /// After every split for heat that can help; on Cosmos DB, which makes none, the same.
+    pub settled: f64,
+    /// Minutes of steady load until then: a seeded 8 to 12 for each round.
+    pub settle_minutes: f64,
+    /// Rounds of splits, each halving what the hottest partition has.
+    pub split_rounds: u32,
 }
 
 /// Whose limit comes first as the rate grows.

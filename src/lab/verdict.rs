@@ -429,11 +429,33 @@ fn rate_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
         if let (Some(low), Some(high), true) = (design.max_rate_p5, design.max_rate_p95, facts.layouts > 1) {
             let _ = write!(text, " ({} in 5–95% of layouts)", span(low, high));
         }
-        let _ = write!(text, ", {}/s after every split that can help.", whole(design.ceiling_per_s));
+        text.push_str(", ");
     } else {
-        let _ =
-            write!(text, " After every split that can help: {}/s at the most.", whole(design.ceiling_per_s));
+        let _ = write!(text, " Can hold {}/s now, ", whole(design.ceiling.cold));
     }
+    settled_clause(text, facts, design);
+}
+
+/// What waiting brings.
+fn settled_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    let ceiling = &design.ceiling;
+    let _ = match facts.service {
+        Service::Cosmos => write!(
+            text,
+            "and no more by waiting, as Cosmos DB does not split for heat; {}/s with every partition at the most it can \
+             serve.",
+            whole(design.ceiling_per_s)
+        ),
+        Service::DynamoDb if ceiling.split_rounds == 0 => {
+            write!(text, "{}/s after every split that can help.", whole(ceiling.settled))
+        }
+        Service::DynamoDb => write!(
+            text,
+            "{}/s after every split that can help, about {} minutes of steady load later.",
+            whole(ceiling.settled),
+            whole(ceiling.settle_minutes)
+        ),
+    };
 }
 
 /// What reading back costs.
@@ -537,14 +559,17 @@ pub(super) fn basis(
                 .into(),
         );
     }
-    let at_most = match profile.service() {
-        Service::DynamoDb => "",
-        Service::Cosmos => ", with a partition at the most it can serve",
+    let settled = match profile.service() {
+        Service::DynamoDb => {
+            "then settled, min(table, partition limit ÷ share of the hottest key that cannot be divided), after as many \
+             rounds of splits for heat as halve the one share to the other, a seeded 8 to 12 minutes each (assumed from AWS's charts)"
+        }
+        Service::Cosmos => "which does not settle to more, as Cosmos DB does not split for heat",
     };
     lines.push(format!(
         "served/s: successes ÷ time from the first start to the last answer; finish: that time, or with windows what all \
          rows need at the rates served; max rate: the highest that throttles at most 0.1% of first attempts over 300 s; \
-         ceiling: min(table, partition limit ÷ share of the hottest key that cannot be divided){at_most}"
+         ceiling: cold, min(table, partition limit ÷ share of the hottest partition), {settled}"
     ));
     lines
 }
