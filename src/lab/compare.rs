@@ -507,8 +507,7 @@ impl Comparison {
             _ => (Which::All, design.counts.clone(), self.replay(design, &placed, true)),
         };
         let rows = design.writes(which);
-        let mixes = self.index_mixes(design, which, &placed);
-        let indexes = self.index_figures(&mixes, &placed, &outcome);
+        let indexes = self.index_figures(design, which, &placed, &outcome);
         let hottest_share = self.shares(rows, partition_of).into_iter().fold(0.0, f64::max);
         let hottest_resource = hottest_resource(self.limits.steady_max(hottest_share), &indexes);
         let total = rows.len().max(1) as f64;
@@ -705,11 +704,21 @@ impl Comparison {
         }
     }
 
-    fn index_figures(&self, mixes: &[IndexMix], placed: &Placed, outcome: &Outcome) -> Vec<IndexFigures> {
-        let indexes = self.indexes.iter().zip(mixes).zip(&placed.indexes).enumerate();
+    fn index_figures(
+        &self,
+        design: &Grouped<'_>,
+        which: Which,
+        placed: &Placed,
+        outcome: &Outcome,
+    ) -> Vec<IndexFigures> {
+        let indexes = self.indexes.iter().zip(&placed.indexes).enumerate();
         indexes
-            .map(|(i, ((index, mix), of))| {
-                index.figures(mix, of, outcome.index_refusals.get(i).copied().unwrap_or_default())
+            .map(|(i, (index, of))| {
+                index.figures(
+                    design.entries_of(i, which),
+                    of,
+                    outcome.index_refusals.get(i).copied().unwrap_or_default(),
+                )
             })
             .collect()
     }

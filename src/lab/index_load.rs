@@ -54,8 +54,6 @@ pub(super) struct IndexLoad {
 pub(super) struct IndexMix {
     /// Writes to each partition ÷ all writes, those without an entry included.
     shares: Vec<f64>,
-    /// Writes to each key.
-    counts: Vec<u64>,
     /// Writes with an entry, ...
     entries: u64,
     /// ... and all.
@@ -95,15 +93,14 @@ impl IndexLoad {
     }
 
     pub(super) fn mix(&self, rows: &[u32], partition_of: &[u16]) -> IndexMix {
-        let mut counts = vec![0_u64; self.index.keys.keys().len()];
-        rows.iter().filter(|&&key| key != NO_ENTRY).for_each(|&key| counts[key as usize] += 1);
         let mut of_partition = vec![0_u64; self.limits.partitions()];
-        for (key, &count) in counts.iter().enumerate() {
-            of_partition[usize::from(partition_of[key])] += count;
+        for &key in rows.iter().filter(|&&key| key != NO_ENTRY) {
+            of_partition[usize::from(partition_of[key as usize])] += 1;
         }
+        let entries = of_partition.iter().sum();
         let writes = rows.len() as u64;
         let shares = of_partition.iter().map(|&count| count as f64 / writes.max(1) as f64).collect();
-        IndexMix { shares, entries: counts.iter().sum(), counts, writes }
+        IndexMix { shares, entries, writes }
     }
 
     /// Writes a second, all of them, that this index lets through in the long run when `rate` are offered.
@@ -120,23 +117,26 @@ impl IndexLoad {
     }
 
     /// The same after every split that can help: a key is never divided.
-    pub(super) fn ceiling(&self, mix: &IndexMix) -> f64 {
-        let hottest = mix.counts.iter().copied().max().unwrap_or(0) as f64 / mix.writes.max(1) as f64;
+    fn ceiling(&self, mix: &IndexMix, hottest: u64) -> f64 {
+        let hottest = hottest as f64 / mix.writes.max(1) as f64;
         let of_key = over(self.limits.partition_writes(), hottest);
         of_key.min(over(self.limits.table_writes(), mix.entries as f64 / mix.writes.max(1) as f64))
     }
 
     pub(super) fn figures(
         &self,
-        mix: &IndexMix,
+        rows: &[u32],
         partition_of: &[u16],
         refusals: IndexRefusals,
     ) -> IndexFigures {
+        let mix = &self.mix(rows, partition_of);
+        let mut counts = vec![0_u64; self.index.keys.keys().len()];
+        rows.iter().filter(|&&key| key != NO_ENTRY).for_each(|&key| counts[key as usize] += 1);
         let share = |part: u64| part as f64 / mix.entries.max(1) as f64;
         let milli: Vec<u64> =
             mix.shares.iter().map(|share| (share * mix.writes as f64).round() as u64 * MILLI).collect();
         let skew = Skew::of(&milli);
-        let hottest = (0..mix.counts.len()).max_by_key(|&key| (mix.counts[key], std::cmp::Reverse(key)));
+        let hottest = (0..counts.len()).max_by_key(|&key| (counts[key], std::cmp::Reverse(key)));
         let hottest = hottest.unwrap_or(0);
         IndexFigures {
             name: self.index.name.clone(),
@@ -147,14 +147,14 @@ impl IndexLoad {
             units_per_entry: self.limits.charge_milli() as f64 / MILLI as f64,
             entry_bytes: self.index.entry.0,
             entries_share: mix.entries as f64 / mix.writes.max(1) as f64,
-            distinct_keys: mix.counts.iter().filter(|&&count| count > 0).count() as u64,
+            distinct_keys: counts.iter().filter(|&&count| count > 0).count() as u64,
             hottest_partition: skew.hottest_index.unwrap_or(0) as u32,
             hottest_partition_share: skew.hottest_share,
             hottest_key: self.index.keys.keys().get(hottest).map(ToString::to_string).unwrap_or_default(),
-            hottest_key_share: mix.counts.get(hottest).map_or(0.0, |&count| share(count)),
+            hottest_key_share: counts.get(hottest).map_or(0.0, |&count| share(count)),
             hottest_key_partition: partition_of.get(hottest).map_or(0, |&partition| u32::from(partition)),
             holds_per_s: finite(self.steady_max(mix)),
-            ceiling_per_s: finite(self.ceiling(mix)),
+            ceiling_per_s: finite(self.ceiling(mix, counts.get(hottest).copied().unwrap_or(0))),
             throttles: vec![
                 Throttles { reason: KEY_RANGE.into(), attempts: refusals.key_range },
                 Throttles { reason: THROUGHPUT.into(), attempts: refusals.throughput },

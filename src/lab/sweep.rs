@@ -348,7 +348,13 @@ impl Sweep {
                      sweep ends before the knee{}. {} at {name} = {last}.",
                     rate(*before),
                     rate(*last),
-                    if self.heaps_up(line, points).is_some() { "" } else { "; go on with larger values" },
+                    match at(*last).max_rate.median {
+                        full if full >= self.comparison.limits().table_writes() * FULL_SHARE => {
+                            ", and the table is full there: give values between the two"
+                        }
+                        _ if self.heaps_up(line, points).is_some() => "",
+                        _ => "; go on with larger values",
+                    },
                     self.read_clause(at(*last))
                 );
             }

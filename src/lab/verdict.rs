@@ -230,7 +230,7 @@ fn index_clause(text: &mut String, facts: &Facts<'_>, design: &Design, index: &I
                 whole(one)
             ),
             KEY_RANGE,
-            "spread its key over suffixes, index fewer rows (a row without the key makes no entry), or do without it",
+            "spread the index key over suffixes, index fewer rows (a row without the key makes no entry), or do without it",
         )
     } else if by_partition {
         (
