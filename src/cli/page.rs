@@ -472,7 +472,7 @@ fn groups(d: &Design) -> Vec<(String, Vec<Fact>)> {
 fn settling(ceiling: &Ceiling) -> String {
     match ceiling.split_rounds {
         0 => String::new(),
-        _ => format!("{} now, {}", rate(ceiling.cold), minutes(ceiling)),
+        _ => format!("from {} {}", rate(ceiling.cold), minutes(ceiling)),
     }
 }
 

@@ -250,10 +250,15 @@ fn index_clause(text: &mut String, facts: &Facts<'_>, design: &Design, index: &I
             "give it as much throughput as the entries need",
         )
     };
+    // Then either alone would still be full.
+    let base = if design.hottest_partition_share * design.offered_per_s > facts.partition_writes {
+        "The table's own key is too hot as well, and another alone does not help"
+    } else {
+        "Another base key does not help"
+    };
     let _ = write!(
         text,
-        "The index {name} is the bottleneck: {what}; {}, mostly as {reason}, while {} of the table's {} is used. Another \
-         base key does not help: {cure}",
+        "The index {name} is the bottleneck: {what}; {}, mostly as {reason}, while {} of the table's {} is used. {base}: {cure}",
         refused(facts, design),
         percent((design.served_per_s / facts.table_writes).min(1.0)),
         facts.throughput,
