@@ -250,6 +250,16 @@ fn index_clause(text: &mut String, facts: &Facts<'_>, design: &Design, index: &I
             "give it as much throughput as the entries need",
         )
     };
+    // A partition's limit is the same in units for a table and its indexes, so this is what a write costs.
+    let units_per_write = index.partition_limit_per_s / facts.partition_writes_max;
+    let throttled =
+        design.partitions.iter().map(|partition| partition.throttled).sum::<f64>() / units_per_write;
+    let by_reason: u64 = index.throttles.iter().filter(|t| t.reason == reason).map(|t| t.attempts).sum();
+    let mostly = if by_reason as f64 * 2.0 > throttled {
+        format!("mostly as {reason}")
+    } else {
+        format!("the table, asked first, refusing more itself than as {reason}")
+    };
     // Then either alone would still be full.
     let base = if design.hottest_partition_share * design.offered_per_s > facts.partition_writes {
         "The table's own key is too hot as well, and another alone does not help"
@@ -258,7 +268,7 @@ fn index_clause(text: &mut String, facts: &Facts<'_>, design: &Design, index: &I
     };
     let _ = write!(
         text,
-        "The index {name} is the bottleneck: {what}; {}, mostly as {reason}, while {} of the table's {} is used. {base}: {cure}",
+        "The index {name} is the bottleneck: {what}; {}, {mostly}, while {} of the table's {} is used. {base}: {cure}",
         refused(facts, design),
         percent((design.served_per_s / facts.table_writes).min(1.0)),
         facts.throughput,
