@@ -258,7 +258,7 @@ fn index_clause(text: &mut String, facts: &Facts<'_>, design: &Design, index: &I
     let mostly = if by_reason as f64 * 2.0 > throttled {
         format!("mostly as {reason}")
     } else {
-        format!("the table, asked first, refusing more itself than as {reason}")
+        "most of it by the table, which is asked first".into()
     };
     // Then either alone would still be full.
     let base = if design.hottest_partition_share * design.offered_per_s > facts.partition_writes {
