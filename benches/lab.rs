@@ -78,7 +78,7 @@ fn render_and_number(template: &Template, rows: &[Row]) -> KeyedRows {
 }
 
 fn replay(rows: &[u32], partition_of: &[u16]) -> Outcome {
-    replay_open(&limits(), Attempts { rows, partition_of }, RATE, SERVICE_TIME, true)
+    replay_open(&limits(), Attempts { rows, partition_of, indexes: &[] }, RATE, SERVICE_TIME, true)
 }
 
 fn rate(report: &Report, what: &str, requests: usize, seconds: f64, target: Target) {
@@ -199,7 +199,7 @@ fn search(report: &Report) {
         (0..ROWS as u64).map(|i| hotplate::rng::below(seed.at(i), FEW_KEYS.0 as u64) as u32).collect();
     let keys: Vec<PartitionKey> = (0..FEW_KEYS.0).map(|i| PartitionKey::text(&i.to_string())).collect();
     let partition_of = place(&keys);
-    let attempts = Attempts { rows: &numbers, partition_of: &partition_of };
+    let attempts = Attempts { rows: &numbers, partition_of: &partition_of, indexes: &[] };
     let limits = limits();
     let [taken] = best(ROUNDS, [&mut |_| seconds(|| black_box(max_rate(&limits, attempts, 9_900.0)))]);
     report.row(

@@ -577,3 +577,34 @@ fn the_terminal_shows_a_table_and_a_verdict_for_each_design() {
     assert!(!one(&["--layouts", "1"]).contains("exact"));
     assert!(one(&["--profile", "cosmos"]).contains("exact"));
 }
+
+/// Every ceiling is there twice: as the table is laid out, and after the splits for heat that can help.
+#[test]
+fn a_ceiling_is_cold_and_settled() {
+    let report =
+        sampled(&[DATE, ORIGIN, DATE_HASH], &["--window", "date", "--partitions", "10", "--layouts", "9"]);
+    for (design, settled) in [(0, 1_000.0), (2, 10_000.0)] {
+        let design = &report["designs"][design];
+        let ceiling = &design["ceiling"];
+        assert_near(number(ceiling, "settled"), settled, 1e-6);
+        assert_eq!(number(ceiling, "settled"), number(design, "ceiling_per_s"));
+        let (rounds, minutes) = (number(ceiling, "split_rounds"), number(ceiling, "settle_minutes"));
+        assert!((8.0 * rounds..=12.0 * rounds).contains(&minutes), "{ceiling}");
+        let cold = 1_000.0 / number(design, "hottest_partition_share");
+        assert!((number(ceiling, "cold") / cold - 1.0).abs() < 0.05, "{ceiling} {cold}");
+    }
+    // A key that only grows is never divided; a hash is parted in one round.
+    assert_eq!(number(&report["designs"][0]["ceiling"], "split_rounds"), 0.0);
+    assert_eq!(number(&report["designs"][2]["ceiling"], "split_rounds"), 1.0);
+    let verdict = report["designs"][2]["verdict"].as_str().unwrap();
+    assert!(verdict.contains("10,000/s after every split that can help, about "), "{verdict}");
+
+    let cosmos = sampled(&[ORIGIN], &["--profile", "cosmos", "--ru", "30000"]);
+    let ceiling = &cosmos["designs"][0]["ceiling"];
+    assert_eq!(
+        (number(ceiling, "cold"), number(ceiling, "settle_minutes")),
+        (number(ceiling, "settled"), 0.0)
+    );
+    let verdict = cosmos["designs"][0]["verdict"].as_str().unwrap();
+    assert!(verdict.contains("no more by waiting, as Cosmos DB does not split for heat"), "{verdict}");
+}

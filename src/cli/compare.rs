@@ -1,11 +1,16 @@
 //! `hotplate compare`: arguments, loading, and what is printed.
 
+mod contents;
+mod index;
+mod sweep;
+
 use super::input::{Binding, Source};
 use super::output::{self, PendingFile};
 use super::table::{Align, Table, clean, cut};
 use super::window::{Every, Windows, looks_like_time};
 use super::{page, quantity};
 use clap::{Args, ValueEnum};
+use contents::Contents;
 use hotplate::error::{Error, Result};
 use hotplate::key::{FieldPath, Part, Template};
 use hotplate::lab::report::{Design, Load, Report};
@@ -16,6 +21,7 @@ use hotplate::lab::{
 use hotplate::profile::{DYNAMODB_PARTITION_WRITE, Profile, Service};
 use hotplate::rng::Seed;
 use hotplate::units::Bytes;
+use index::AskedIndex;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -33,6 +39,9 @@ const DEFAULT_RU: u64 = 10_000;
 
 /// Layouts of a hash that is not public.
 const DEFAULT_LAYOUTS: u32 = 50;
+
+/// How long an answer takes when nothing is said.
+const SERVICE_TIME: &str = "5ms";
 
 /// Retries at the most.
 const RETRIES_MAX: u32 = 1_000_000;
@@ -78,7 +87,7 @@ pub(crate) struct Arguments {
     #[arg(long, allow_hyphen_values = true, default_value_t = 0, value_name = "N")]
     retries: u32,
     /// How long an answer takes; with workers or retries on average, half to one and a half by the seed.
-    #[arg(long, allow_hyphen_values = true, default_value = "5ms", value_name = "TIME")]
+    #[arg(long, allow_hyphen_values = true, default_value = SERVICE_TIME, value_name = "TIME")]
     service_time: String,
     /// Hold the key mix of each value of this column at the rate, instead of replaying the file once.
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["time", "every"])]
@@ -89,18 +98,26 @@ pub(crate) struct Arguments {
     /// The length of a window: 1d, 6h, 15m.
     #[arg(long, allow_hyphen_values = true, value_name = "PERIOD", requires = "time")]
     every: Option<String>,
-    /// Seeded layouts to measure under [default: 50 for DynamoDB, whose hash is not public; 1 for Cosmos DB].
+    /// Seeded layouts to measure under [default: 50 for DynamoDB, whose hash is not public, 20 in a sweep; 1 for Cosmos
+    /// DB].
     #[arg(long, allow_hyphen_values = true, value_name = "N")]
     layouts: Option<u32>,
     /// What a read costs under each design: equal properties, like 'date=2013-01-01,tailnum=N14228'; give several.
     #[arg(long = "read", value_name = "FILTER")]
     reads: Vec<String>,
+    /// A secondary index that every write also writes to: 'by-status={status}', with ';size=200B', ';partitions=4' or
+    /// ';wcu=2000' where it differs from the table; give several (DynamoDB).
+    #[arg(long = "gsi", value_name = "NAME=TEMPLATE")]
+    indexes: Vec<String>,
     /// Also run the reads under the load, so many beside so many writes: 'write=80,read=20'. The rate stays the writes'.
     #[arg(long, value_name = "PARTS", requires = "reads")]
     mix: Option<String>,
     /// Search for the highest rate of each design.
     #[arg(long)]
     find_max: bool,
+    /// Replace N in the key designs by each value and find where more suffixes stop paying: 'N=1,2,5,10,20,50,100,200'.
+    #[arg(long, value_name = "NAME=VALUES")]
+    sweep: Option<String>,
     /// Stop at the first row that has no key, instead of counting and skipping it.
     #[arg(long)]
     strict: bool,
@@ -124,6 +141,9 @@ enum Order {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(sweep) = &arguments.sweep {
+        return sweep::run(arguments, sweep);
+    }
     // Everything that can be wrong without reading the file is found first.
     let templates = templates(&arguments.keys)?;
     let item = quantity::size(&arguments.item_size).map_err(|error| error.within("--item-size"))?;
@@ -138,6 +158,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Service::Cosmos => 1,
     });
     let reads = reads(&arguments.reads)?;
+    let indexes = index::indexes(&arguments.indexes, &profile, item)?;
     let mix = arguments.mix.as_deref().map(|text| mix(text, arguments)).transpose()?;
     if arguments.html.as_deref().is_some_and(|html| output::is_same_file(html, &arguments.file)) {
         return Err(Error::invalid("--html: this is the data file, which would be lost"));
@@ -145,9 +166,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let html = arguments.html.as_deref().map(PendingFile::create).transpose()?;
 
     let seed = Seed(arguments.seed);
-    let loaded =
-        Loader { arguments, templates: &templates, service: profile.service(), windows, reads, seed }
-            .load()?;
+    let loaded = Loader {
+        arguments,
+        templates: &templates,
+        service: profile.service(),
+        windows,
+        reads,
+        indexes: &indexes,
+        contents: None,
+        seed,
+    }
+    .load()?;
     let experiment = Experiment {
         file: file_name(arguments),
         profile,
@@ -159,6 +188,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         sort: sort_rule(arguments),
         sort_name: arguments.sort.clone().unwrap_or_else(|| "row number".into()),
         layouts,
+        indexes: indexes.into_iter().zip(loaded.indexes).map(|(index, keys)| index.with(keys)).collect(),
         reads: loaded.reads,
         mix,
         find_max: arguments.find_max,
@@ -191,19 +221,24 @@ fn templates(texts: &[String]) -> Result<Vec<Template>> {
     }
     let mut templates = Vec::new();
     for text in texts {
-        let template = Template::parse(text).map_err(|error| Error::from(error).within("--key"))?;
-        if text.trim_start().starts_with("[\"") {
-            return Err(Error::invalid(format!(
-                "--key: {text} looks like a hierarchical key, which only `hotplate where` and the library know: a design \
-                 here is one template, such as '{{a}}-{{b}}'"
-            )));
-        }
+        let template = template(text)?;
         if templates.contains(&template) {
             return Err(Error::invalid(format!("--key: {template} is given twice")));
         }
         templates.push(template);
     }
     Ok(templates)
+}
+
+fn template(text: &str) -> Result<Template> {
+    let template = Template::parse(text).map_err(|error| Error::from(error).within("--key"))?;
+    if text.trim_start().starts_with("[\"") {
+        return Err(Error::invalid(format!(
+            "--key: {text} looks like a hierarchical key, which only `hotplate where` and the library know: a design \
+             here is one template, such as '{{a}}-{{b}}'"
+        )));
+    }
+    Ok(template)
 }
 
 /// The table, and what it pays for in words.
@@ -348,6 +383,11 @@ fn mix(text: &str, arguments: &Arguments) -> Result<Mix> {
             "--mix: reads run beside a --rate of writes, not with --workers or --retries",
         ));
     }
+    if !arguments.indexes.is_empty() {
+        return Err(Error::invalid(
+            "--mix does not go with --gsi: reads run beside writes to a table without indexes",
+        ));
+    }
     if arguments.profile == "dynamodb" && arguments.rcu.is_none() {
         return Err(Error::invalid("--mix: say with --rcu what the table pays for reads"));
     }
@@ -381,16 +421,21 @@ fn known(equal: &[(FieldPath, String)], typed: bool) -> serde_json::Value {
             Ok(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) if typed => value,
             _ => Value::String(text.clone()),
         };
-        let mut place = &mut item;
-        for name in path.names() {
-            if !place.is_object() {
-                *place = Value::Object(serde_json::Map::new());
-            }
-            place = &mut place[name.as_str()];
-        }
-        *place = value;
+        set(&mut item, path, value);
     }
     item
+}
+
+/// Sets what a path leads to.
+fn set(item: &mut serde_json::Value, path: &FieldPath, value: serde_json::Value) {
+    let mut place = item;
+    for name in path.names() {
+        if !place.is_object() {
+            *place = serde_json::Value::Object(serde_json::Map::new());
+        }
+        place = &mut place[name.as_str()];
+    }
+    *place = value;
 }
 
 /// A bar on stderr when that is a terminal, nothing otherwise.
@@ -409,11 +454,16 @@ struct Loader<'a> {
     service: Service,
     windows: Option<Windows>,
     reads: Vec<AskedRead>,
+    indexes: &'a [AskedIndex],
+    /// Numbers the rows by what they hold, where reads are chosen after the file is known.
+    contents: Option<&'a mut Contents>,
     seed: Seed,
 }
 
 struct Loaded {
     designs: Vec<KeyedRows>,
+    /// The keys of each index.
+    indexes: Vec<KeyedRows>,
     windows: Option<WindowSet>,
     reads: Vec<ReadSpec>,
     warnings: Vec<String>,
@@ -431,7 +481,7 @@ fn hashed_at_the_end(template: &Template) -> Option<usize> {
 const PROGRESS_ROWS: u64 = 4_096;
 
 impl Loader<'_> {
-    fn load(self) -> Result<Loaded> {
+    fn load(mut self) -> Result<Loaded> {
         let mut source = Source::open(&self.arguments.file)?;
         // A design without fields that is called like a property has lost its braces.
         let bare: Vec<(String, Binding)> = self
@@ -458,6 +508,19 @@ impl Loader<'_> {
             .map(|read| source.bind(&read.equal.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>()))
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.within("--read"))?;
+        if let Some(contents) = &mut self.contents {
+            contents.bind(&source)?;
+        }
+        let index_bindings = self
+            .indexes
+            .iter()
+            .map(|index| {
+                source.bind(index.template.fields()).map_err(|e| e.within(format!("--gsi {}", index.name)))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let mut index_builders: Vec<_> =
+            self.indexes.iter().map(|_| KeyedRowsBuilder::new(self.service, SortRule::RowNumber)).collect();
+        let mut entries: Vec<Option<u32>> = Vec::new();
         let mut orders = ColumnOrders::new(&source, self.templates)?;
 
         let sort_rule = sort_rule(self.arguments);
@@ -516,6 +579,10 @@ impl Loader<'_> {
                 let bits = self.reads.iter().zip(&read_bindings).map(answered);
                 bits.enumerate().fold(0, |word, (i, answered)| word | u32::from(answered) << i)
             });
+            let answers = match &mut self.contents {
+                Some(contents) => Some(contents.number(&row, answers.unwrap_or(0))?),
+                None => answers,
+            };
             if number == 0 {
                 properties = row.properties();
                 if let Some((name, _)) = bare.iter().find(|(_, binding)| row.text(binding, 0).is_some()) {
@@ -525,6 +592,20 @@ impl Loader<'_> {
                 }
             }
             orders.look(&row);
+            entries.clear();
+            for ((index, binding), builder) in
+                self.indexes.iter().zip(&index_bindings).zip(&mut index_builders)
+            {
+                let refused = match index.template.render(&row.bound(binding), self.seed, number, &mut text) {
+                    Ok(rendered) => builder.push(rendered, &text, None, None, None)?,
+                    Err(error) => Some(error.to_string()),
+                };
+                // A row without a key in the index makes no entry there.
+                entries.push(if refused.is_none() { builder.last() } else { None });
+                if let Some(reason) = refused {
+                    builder.skip(|| format!("line {}: {reason}", row.line()));
+                }
+            }
             let designs = self.templates.iter().zip(&bindings).zip(&hashed).zip(&mut builders);
             for (((template, binding), hashed), builder) in designs {
                 let refused = match template.render(&row.bound(binding), self.seed, number, &mut text) {
@@ -536,9 +617,12 @@ impl Loader<'_> {
                         return Err(Error::invalid(format!("{template}: {reason}")).within(row.place()));
                     }
                     builder.skip(|| format!("line {}: {reason}", row.line()));
-                } else if hashed
-                    .is_some_and(|field| row.text(binding, field).is_some_and(|text| text.is_empty()))
-                {
+                    continue;
+                }
+                if !entries.is_empty() {
+                    builder.note_entries(&entries);
+                }
+                if hashed.is_some_and(|field| row.text(binding, field).is_some_and(|text| text.is_empty())) {
                     builder.note_blank();
                 }
             }
@@ -551,6 +635,14 @@ impl Loader<'_> {
             .zip(builders)
             .map(|(template, builder)| {
                 builder.finish().map_err(|error| Error::invalid(format!("{template}: {error}{properties}")))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let indexes = self
+            .indexes
+            .iter()
+            .zip(index_builders)
+            .map(|(index, builder)| {
+                builder.finish().map_err(|error| error.within(format!("--gsi {}", index.name)))
             })
             .collect::<Result<Vec<_>>>()?;
         if self.arguments.order == Order::Shuffled {
@@ -570,7 +662,7 @@ impl Loader<'_> {
             .into_iter()
             .map(|read| ReadSpec { known: known(&read.equal, typed), text: read.text })
             .collect();
-        Ok(Loaded { designs, windows, reads, warnings })
+        Ok(Loaded { designs, indexes, windows, reads, warnings })
     }
 
     fn warnings(&self, designs: &[KeyedRows], orders: &ColumnOrders) -> Vec<String> {
@@ -689,6 +781,13 @@ fn text(report: &Report) -> String {
     for design in &report.designs {
         let _ = writeln!(out, "{}", wrapped(&format!("{}: {}", clean(&design.key), clean(&design.verdict))));
     }
+    let indexes = index::lines(report);
+    if !indexes.is_empty() {
+        out.push('\n');
+        for line in indexes {
+            let _ = writeln!(out, "{line}");
+        }
+    }
     let reads = read_lines(report);
     if !reads.is_empty() {
         out.push('\n');
@@ -767,7 +866,11 @@ fn figures(report: &Report) -> Table {
     if searched {
         columns.push(("max rate/s", Align::Right));
     }
-    columns.push(("ceiling/s", Align::Right));
+    columns.push(("ceiling/s cold → settled", Align::Right));
+    let indexed = report.designs.iter().any(|design| !design.indexes.is_empty());
+    if indexed {
+        columns.push(("full first", Align::Left));
+    }
     let reads: Vec<String> = report.designs.first().map_or_else(Vec::new, |design| {
         (1..=design.reads.len())
             .map(|i| format!("read {i}: req/{}", if report.unit == "WCU" { "RCU" } else { "RU" }))
@@ -794,7 +897,10 @@ fn figures(report: &Report) -> Table {
         if searched {
             cells.push(max_rate(design, report.layouts));
         }
-        cells.push(whole(design.ceiling_per_s));
+        cells.push(ceiling(design));
+        if indexed {
+            cells.push(index::hottest(design));
+        }
         cells.extend(
             design.reads.iter().map(|read| format!("{}/{}", whole(read.requests as f64), units(read.units))),
         );
@@ -867,6 +973,19 @@ fn max_rate(design: &Design, layouts: u32) -> String {
     match (design.max_rate_per_s, design.max_rate_p5, design.max_rate_p95) {
         (Some(rate), Some(low), Some(high)) => with_range(rate, low, high, layouts),
         _ => String::new(),
+    }
+}
+
+fn ceiling(design: &Design) -> String {
+    let ceiling = &design.ceiling;
+    match ceiling.split_rounds {
+        0 => whole(ceiling.cold),
+        _ => format!(
+            "{} → {} in {} min",
+            whole(ceiling.cold),
+            whole(ceiling.settled),
+            whole(ceiling.settle_minutes)
+        ),
     }
 }
 

@@ -12,7 +12,9 @@
 //! This file does not know how a figure came about, and decides only what is drawn in a warning colour.
 
 use hotplate::error::{Error, Result};
-use hotplate::lab::report::{Design, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, Spread};
+use hotplate::lab::report::{
+    Ceiling, Design, IndexFigures, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, Spread,
+};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
@@ -120,7 +122,7 @@ struct Card<'a> {
     state: String,
     verdict: &'a str,
     figures: Vec<Figure>,
-    groups: Vec<(&'static str, Vec<Fact>)>,
+    groups: Vec<(String, Vec<Fact>)>,
     drawing: Drawing,
     keys: Vec<KeyRow>,
     keys_hot: bool,
@@ -270,7 +272,7 @@ impl Scales {
         Self {
             served: most(&|d| d.offered_per_s.max(d.served_p95).max(d.served_per_s)),
             max_rate: report.designs.iter().any(|d| d.max_rate_per_s.is_some()).then(|| most(&max_rate)),
-            ceiling: most(&|d| d.ceiling_per_s),
+            ceiling: most(&|d| d.ceiling.settled),
             worst: report.designs.iter().any(|d| d.windows.is_some()),
             partitions: f64::from(report.partition_count),
         }
@@ -294,7 +296,8 @@ impl Scales {
             head("Max/mean", "Offered units of the hottest partition ÷ the mean"),
             head(
                 "Ceiling/s",
-                "What splits can lead to at best: the table, or the limit ÷ the hottest key's share",
+                "What the design can hold once the service has split for heat: the table, or the limit ÷ the share of the \
+                 hottest key that no split divides. Below it what it can hold now; Cosmos DB does not split for heat",
             ),
         ]);
         if self.worst {
@@ -341,7 +344,7 @@ impl Scales {
             plain(share(d.hottest_partition_share), partition, d.hottest_partition_share, 1.0),
             plain(share(d.hottest_key_share), key, d.hottest_key_share, 1.0),
             plain(times(d.max_over_mean), String::new(), d.max_over_mean, self.partitions),
-            plain(rate(d.ceiling_per_s), String::new(), d.ceiling_per_s, self.ceiling),
+            plain(rate(d.ceiling.settled), settling(&d.ceiling), d.ceiling.settled, self.ceiling),
         ]);
         if self.worst {
             figures.push(match &d.windows {
@@ -385,7 +388,7 @@ fn is_hot(design: &Design) -> bool {
 }
 
 /// The small figures of a card, by the question they answer.
-fn groups(d: &Design) -> Vec<(&'static str, Vec<Fact>)> {
+fn groups(d: &Design) -> Vec<(String, Vec<Fact>)> {
     let ranged = |name, value, low, high| fact(name, rate(value), range(low, high));
     let mut throughput = vec![
         fact("offered/s", rate(d.offered_per_s), ""),
@@ -397,7 +400,8 @@ fn groups(d: &Design) -> Vec<(&'static str, Vec<Fact>)> {
         let (low, high) = (d.max_rate_p5.unwrap_or(value), d.max_rate_p95.unwrap_or(value));
         throughput.push(ranged("max rate/s", value, low, high));
     }
-    throughput.push(fact("ceiling/s after splits", rate(d.ceiling_per_s), ""));
+    throughput.push(fact("ceiling/s now", rate(d.ceiling.cold), ""));
+    throughput.push(fact("ceiling/s settled", rate(d.ceiling.settled), minutes(&d.ceiling)));
     let skew = vec![
         fact(
             "hottest partition",
@@ -458,7 +462,43 @@ fn groups(d: &Design) -> Vec<(&'static str, Vec<Fact>)> {
         ];
         groups.push(("Reads under the load", reads));
     }
+    let mut groups: Vec<(String, Vec<Fact>)> =
+        groups.into_iter().map(|(name, facts)| (name.to_owned(), facts)).collect();
+    groups.extend(d.indexes.iter().map(index_group));
     groups
+}
+
+/// What a design holds until it has settled, and how long that takes; empty when nothing changes.
+fn settling(ceiling: &Ceiling) -> String {
+    match ceiling.split_rounds {
+        0 => String::new(),
+        _ => format!("from {} {}", rate(ceiling.cold), minutes(ceiling)),
+    }
+}
+
+fn minutes(ceiling: &Ceiling) -> String {
+    match ceiling.split_rounds {
+        0 => String::new(),
+        _ => format!("in about {} min", decimal(ceiling.settle_minutes, 0)),
+    }
+}
+
+fn index_group(index: &IndexFigures) -> (String, Vec<Fact>) {
+    let refused: u64 = index.throttles.iter().map(|throttles| throttles.attempts).sum();
+    let facts = vec![
+        fact("key", shown(&index.key, SHORT_CHARS), ""),
+        fact("writes with an entry", share(index.entries_share), ""),
+        fact(
+            "hottest partition",
+            share(index.hottest_partition_share),
+            format!("partition {} of {}", index.hottest_partition, count(index.partition_count)),
+        ),
+        fact("hottest key", share(index.hottest_key_share), shown(&index.hottest_key, SHORT_CHARS)),
+        fact("writes it refused", count(refused), ""),
+        fact("holds/s now", index.holds_per_s.map_or_else(|| NONE.into(), rate), ""),
+        fact("ceiling/s after splits", index.ceiling_per_s.map_or_else(|| NONE.into(), rate), ""),
+    ];
+    (format!("Index {}", shown(&index.name, SHORT_CHARS)), facts)
 }
 
 impl KeyRow {
@@ -747,7 +787,7 @@ fn fact(name: &'static str, value: String, note: impl Into<String>) -> Fact {
 }
 
 /// `text` for the eye: no invisible characters, no changes of direction, and not longer than `max`.
-fn shown(text: &str, max: usize) -> String {
+pub(super) fn shown(text: &str, max: usize) -> String {
     if text.is_empty() {
         return "(empty)".into();
     }
@@ -769,17 +809,17 @@ fn shown(text: &str, max: usize) -> String {
 }
 
 /// `part / whole`, and 0 where that is no number.
-fn ratio(part: f64, whole: f64) -> f64 {
+pub(super) fn ratio(part: f64, whole: f64) -> f64 {
     let ratio = part / whole;
     if ratio.is_finite() { ratio } else { 0.0 }
 }
 
 /// A length for CSS and SVG: a number of percent from 0 to 100.
-fn percent(part: f64, whole: f64) -> String {
+pub(super) fn percent(part: f64, whole: f64) -> String {
     format!("{:.2}", (ratio(part, whole) * 100.0).clamp(0.0, 100.0))
 }
 
-fn count(n: impl Into<u64>) -> String {
+pub(super) fn count(n: impl Into<u64>) -> String {
     thousands(&n.into().to_string())
 }
 
@@ -796,7 +836,7 @@ fn thousands(digits: &str) -> String {
     out + fraction
 }
 
-fn decimal(x: f64, places: usize) -> String {
+pub(super) fn decimal(x: f64, places: usize) -> String {
     if !x.is_finite() {
         return NONE.into();
     }
@@ -807,18 +847,18 @@ fn decimal(x: f64, places: usize) -> String {
 }
 
 /// A rate or an amount: whole from a hundred on, below with one decimal.
-fn rate(x: f64) -> String {
+pub(super) fn rate(x: f64) -> String {
     decimal(x, if x.abs() < 100.0 { 1 } else { 0 })
 }
 
 /// `low–high`, or nothing when both read alike.
-fn range(low: f64, high: f64) -> String {
+pub(super) fn range(low: f64, high: f64) -> String {
     let (low, high) = (rate(low), rate(high));
     if low == high { String::new() } else { format!("{low}–{high}") }
 }
 
 /// A share in percent; what is not nothing does not read as nothing.
-fn share(x: f64) -> String {
+pub(super) fn share(x: f64) -> String {
     const LEAST: f64 = 0.0005;
     if x > 0.0 && x < LEAST {
         return "< 0.1%".into();

@@ -9,12 +9,15 @@
 //! A hash that is not public makes one layout a matter of luck: few keys collide or do not. So a DynamoDB design is
 //! measured under many seeded layouts, and every design under the same ones. Cosmos DB's placement is exact: one.
 
+use super::ceiling::ceiling;
+use super::gate::IndexAttempts;
+use super::index_load::{INDEXES_MAX, Index, IndexLoad, IndexMix};
 use super::limits::UnitLimits;
 use super::mixed::{MixOutcome, ReadRequest, replay_mixed};
 use super::reads::LoadedTable;
 use super::report::{
-    Design, HeatMap, KeyLoad, Load, MixFigures, Pair, PartitionLoad, ReadCost, Report, SCHEMA, Spread,
-    Windowing, Windows as WindowFigures,
+    Design, HeatMap, HottestResource, IndexFigures, KeyLoad, Load, MixFigures, Pair, PartitionLoad, ReadCost,
+    Report, SCHEMA, Spread, Windowing, Windows as WindowFigures,
 };
 use super::verdict::{self, Facts};
 use super::{
@@ -105,6 +108,8 @@ pub struct Experiment {
     pub sort_name: String,
     /// How many layouts.
     pub layouts: u32,
+    /// Secondary indexes that every write writes to as well.
+    pub indexes: Vec<Index>,
     /// Reads to be costed.
     pub reads: Vec<ReadSpec>,
     /// Whether to run them under the load too, and how many of them.
@@ -126,6 +131,20 @@ pub struct Comparison {
     experiment: Experiment,
     designs: Vec<(Template, KeyedRows)>,
     limits: WriteLimits,
+    indexes: Vec<IndexLoad>,
+}
+
+/// Where the keys of a design and of the indexes lie under one layout.
+struct Placed {
+    keys: Vec<u16>,
+    indexes: Vec<Vec<u16>>,
+}
+
+/// Which writes of a design: all of them, or those of one window.
+#[derive(Clone, Copy, Debug)]
+enum Which {
+    All,
+    Window(usize),
 }
 
 /// What one design came to under one layout.
@@ -147,13 +166,32 @@ struct MeasuredWindows {
 }
 
 /// A design's rows, grouped once for all layouts.
-struct Grouped<'a> {
+pub(super) struct Grouped<'a> {
     template: &'a Template,
-    rows: &'a KeyedRows,
+    pub(super) rows: &'a KeyedRows,
     counts: Vec<u64>,
     windows: Vec<Vec<u32>>,
+    /// By index and window, the numbers of the writes' keys in the index.
+    entries: Vec<Vec<Vec<u32>>>,
     /// Windows with enough rows to be a mix.
     usable: Vec<usize>,
+}
+
+impl Grouped<'_> {
+    fn writes(&self, which: Which) -> &[u32] {
+        match which {
+            Which::All => self.rows.rows(),
+            Which::Window(window) => &self.windows[window],
+        }
+    }
+
+    /// The numbers of these writes' keys in an index.
+    fn entries_of(&self, index: usize, which: Which) -> &[u32] {
+        match which {
+            Which::All => self.rows.entries(index),
+            Which::Window(window) => &self.entries[index][window],
+        }
+    }
 }
 
 impl Comparison {
@@ -213,8 +251,24 @@ impl Comparison {
                 return Err(Error::invalid("mix: reads run beside a rate of writes, not workers or retries"));
             }
         }
+        if experiment.indexes.len() > INDEXES_MAX {
+            let given = experiment.indexes.len();
+            return Err(Error::invalid(format!("indexes: at most {INDEXES_MAX}, not {given}")));
+        }
+        if experiment.mix.is_some() && !experiment.indexes.is_empty() {
+            return Err(Error::invalid("mix: reads run beside writes to a table without indexes"));
+        }
+        let indexes = experiment.indexes.iter().enumerate();
+        let indexes = indexes
+            .map(|(number, index)| IndexLoad::new(index.clone(), number, experiment.seed))
+            .collect::<Result<Vec<_>>>()?;
+        for (_, rows) in &designs {
+            if (0..indexes.len()).any(|index| rows.entries(index).len() != rows.rows().len()) {
+                return Err(Error::invalid("indexes: each row of a design says whether it has an entry"));
+            }
+        }
         let limits = WriteLimits::new(&experiment.profile, experiment.item);
-        Ok(Self { experiment, designs, limits })
+        Ok(Self { experiment, designs, limits, indexes })
     }
 
     /// Runs it.
@@ -243,7 +297,7 @@ impl Comparison {
         Ok(self.report(&grouped, &measured, designs))
     }
 
-    fn group<'a>(&self, template: &'a Template, rows: &'a KeyedRows) -> Grouped<'a> {
+    pub(super) fn group<'a>(&self, template: &'a Template, rows: &'a KeyedRows) -> Grouped<'a> {
         let windows = match &self.experiment.windows {
             Some(windows) => rows.by_window(windows.names.len()),
             None => Vec::new(),
@@ -252,14 +306,47 @@ impl Comparison {
         let usable = (0..windows.len())
             .filter(|&w| !windows[w].is_empty() && windows[w].len() as f64 >= least)
             .collect();
-        Grouped { template, rows, counts: rows.counts(rows.rows()), windows, usable }
+        let entries =
+            (0..self.indexes.len()).map(|index| rows.entries_by_window(index, windows.len())).collect();
+        Grouped { template, rows, counts: rows.counts(rows.rows()), windows, entries, usable }
     }
 
-    /// The partition of each key under a layout.
-    fn place(&self, rows: &KeyedRows, layout: usize) -> Vec<u16> {
+    /// Where keys lie under a layout.
+    fn place(&self, rows: &KeyedRows, layout: usize) -> Placed {
         let placement = self.placement(layout);
         let map = self.map(layout);
-        rows.keys().iter().map(|key| map.index_of_token(&placement.token(key)) as u16).collect()
+        Placed {
+            keys: rows.keys().iter().map(|key| map.index_of_token(&placement.token(key)) as u16).collect(),
+            indexes: self.indexes.iter().map(|index| index.place(layout)).collect(),
+        }
+    }
+
+    /// The entries that these writes make in each index.
+    fn entries<'a>(
+        &'a self,
+        design: &'a Grouped<'_>,
+        which: Which,
+        placed: &'a Placed,
+    ) -> Vec<IndexAttempts<'a>> {
+        let indexes = self.indexes.iter().zip(&placed.indexes).enumerate();
+        indexes
+            .map(|(i, (index, partition_of))| index.attempts(design.entries_of(i, which), partition_of))
+            .collect()
+    }
+
+    /// How these writes fall on each index.
+    fn index_mixes(&self, design: &Grouped<'_>, which: Which, placed: &Placed) -> Vec<IndexMix> {
+        let indexes = self.indexes.iter().zip(&placed.indexes).enumerate();
+        indexes.map(|(i, (index, of))| index.mix(design.entries_of(i, which), of)).collect()
+    }
+
+    /// Writes a second that pass in the long run when `rate` are offered: with indexes, as many as the one lets through
+    /// that lets the fewest through, which is the most that it can be.
+    fn steady_writes(&self, design: &Grouped<'_>, which: Which, placed: &Placed, rate: f64) -> f64 {
+        let table = self.limits.steady_writes(&self.shares(design.writes(which), &placed.keys), rate);
+        let mixes = self.index_mixes(design, which, placed);
+        let indexes = self.indexes.iter().zip(&mixes).map(|(index, mix)| index.steady_writes(mix, rate));
+        indexes.fold(table, f64::min)
     }
 
     fn placement(&self, layout: usize) -> Placement {
@@ -279,34 +366,71 @@ impl Comparison {
         }
     }
 
+    /// The highest rate of a design under a layout, in writes a second: of the median window where there are windows.
+    pub(super) fn capacity(&self, design: &Grouped<'_>, layout: usize) -> f64 {
+        let placed = self.place(design.rows, layout);
+        match self.experiment.load {
+            LoadShape::Open { rate, .. } if !design.windows.is_empty() => {
+                let order = self.rank_windows(design, &placed, rate);
+                self.highest_rate(design, Which::Window(order[(order.len() - 1) / 2]), &placed)
+            }
+            _ => self.highest_rate(design, Which::All, &placed),
+        }
+    }
+
+    fn highest_rate(&self, design: &Grouped<'_>, which: Which, placed: &Placed) -> f64 {
+        let rows = design.writes(which);
+        let entries = self.entries(design, which, placed);
+        let attempts = Attempts { rows, partition_of: &placed.keys, indexes: &entries };
+        let shares = self.shares(rows, &placed.keys);
+        let hottest = shares.iter().copied().fold(0.0, f64::max);
+        let mixes = self.index_mixes(design, which, placed);
+        let guess = self
+            .indexes
+            .iter()
+            .zip(&mixes)
+            .map(|(index, mix)| index.steady_max(mix))
+            .fold(self.limits.steady_max(hottest), f64::min);
+        max_rate(&self.limits, attempts, guess) as f64
+    }
+
+    /// A window held at the rate until it is steady.
+    fn hold(
+        &self,
+        design: &Grouped<'_>,
+        window: usize,
+        placed: &Placed,
+        rate: u64,
+        detailed: bool,
+    ) -> Outcome {
+        let entries = self.entries(design, Which::Window(window), placed);
+        let attempts =
+            Attempts { rows: &design.windows[window], partition_of: &placed.keys, indexes: &entries };
+        hold(&self.limits, attempts, rate, self.experiment.service_time, detailed)
+    }
+
     fn measure(&self, design: &Grouped<'_>, layout: usize) -> Measured {
-        let partition_of = self.place(design.rows, layout);
+        let placed = self.place(design.rows, layout);
         let mut held = vec![false; self.limits.partitions()];
-        partition_of.iter().for_each(|&p| held[usize::from(p)] = true);
+        placed.keys.iter().for_each(|&p| held[usize::from(p)] = true);
         let occupied = held.iter().filter(|&&held| held).count() as u32;
-        let find = |rows: &[u32]| {
-            let shares = self.shares(rows, &partition_of);
-            let hottest = shares.iter().copied().fold(0.0, f64::max);
-            let attempts = Attempts { rows, partition_of: &partition_of };
-            max_rate(&self.limits, attempts, self.limits.steady_max(hottest)) as f64
-        };
         // Windows go with an open loop only: `new` saw to that.
         let rate = match self.experiment.load {
             LoadShape::Open { rate, .. } if !design.windows.is_empty() => rate,
             _ => {
-                let rows = design.rows.rows();
-                let served = self.replay(rows, &partition_of, false).served_per_s();
-                let max_rate = self.experiment.find_max.then(|| find(rows));
+                let served = self.replay(design, &placed, false).served_per_s();
+                let max_rate =
+                    self.experiment.find_max.then(|| self.highest_rate(design, Which::All, &placed));
                 return Measured { served, max_rate, occupied, windows: None };
             }
         };
-        let order = self.rank_windows(design, &partition_of, rate);
+        let order = self.rank_windows(design, &placed, rate);
         let (median, worst) = (order[(order.len() - 1) / 2], order[0]);
-        let held = |window: usize| {
-            let attempts = Attempts { rows: &design.windows[window], partition_of: &partition_of };
-            hold(&self.limits, attempts, rate, self.experiment.service_time, false).served_per_s()
+        let held = |window: usize| self.hold(design, window, &placed, rate, false).served_per_s();
+        let find = |window: usize| {
+            let find = self.experiment.find_max;
+            find.then(|| self.highest_rate(design, Which::Window(window), &placed))
         };
-        let find = |window: usize| self.experiment.find_max.then(|| find(&design.windows[window]));
         Measured {
             served: held(median),
             max_rate: find(median),
@@ -322,14 +446,14 @@ impl Comparison {
 
     /// Usable windows, the worst first: by what they serve in the steady state, then by how hot their hottest
     /// partition is. Ranking needs only the shares; the windows that are reported are then replayed.
-    fn rank_windows(&self, design: &Grouped<'_>, partition_of: &[u16], rate: u64) -> Vec<usize> {
+    fn rank_windows(&self, design: &Grouped<'_>, placed: &Placed, rate: u64) -> Vec<usize> {
         let mut ranked: Vec<(u64, u64, usize)> = design
             .usable
             .iter()
             .map(|&window| {
-                let shares = self.shares(&design.windows[window], partition_of);
+                let shares = self.shares(&design.windows[window], &placed.keys);
                 let hottest = shares.iter().copied().fold(0.0, f64::max);
-                let served = self.limits.steady_writes(&shares, rate as f64);
+                let served = self.steady_writes(design, Which::Window(window), placed, rate as f64);
                 ((served * 1e3) as u64, ((1.0 - hottest) * 1e9) as u64, window)
             })
             .collect();
@@ -345,8 +469,10 @@ impl Comparison {
         counts.into_iter().map(|count| count as f64 / rows.len().max(1) as f64).collect()
     }
 
-    fn replay(&self, rows: &[u32], partition_of: &[u16], detailed: bool) -> Outcome {
-        let attempts = Attempts { rows, partition_of };
+    fn replay(&self, design: &Grouped<'_>, placed: &Placed, detailed: bool) -> Outcome {
+        let entries = self.entries(design, Which::All, placed);
+        let rows = design.rows.rows();
+        let attempts = Attempts { rows, partition_of: &placed.keys, indexes: &entries };
         let time = self.experiment.service_time;
         match self.experiment.load {
             LoadShape::Open { rate, retries: Retries { most: 0, .. } } => {
@@ -365,47 +491,51 @@ impl Comparison {
     fn describe(&self, design: &Grouped<'_>, measured: &[Measured]) -> Result<Design> {
         let chosen = median_layout(measured);
         let result = &measured[chosen];
-        let partition_of = self.place(design.rows, chosen);
+        let placed = self.place(design.rows, chosen);
+        let partition_of = placed.keys.as_slice();
         let map = self.map(chosen);
         let rate = match self.experiment.load {
             LoadShape::Open { rate, .. } => Some(rate),
             LoadShape::Closed { .. } => None,
         };
-        let (rows, counts, outcome) = match (&result.windows, rate) {
+        let (which, counts, outcome) = match (&result.windows, rate) {
             (Some(windows), Some(rate)) => {
-                let rows = design.windows[windows.median].as_slice();
-                let attempts = Attempts { rows, partition_of: &partition_of };
-                let outcome = hold(&self.limits, attempts, rate, self.experiment.service_time, true);
-                (rows, design.rows.counts(rows), outcome)
+                let outcome = self.hold(design, windows.median, &placed, rate, true);
+                let counts = design.rows.counts(&design.windows[windows.median]);
+                (Which::Window(windows.median), counts, outcome)
             }
-            _ => {
-                let rows = design.rows.rows();
-                (rows, design.counts.clone(), self.replay(rows, &partition_of, true))
-            }
+            _ => (Which::All, design.counts.clone(), self.replay(design, &placed, true)),
         };
+        let rows = design.writes(which);
+        let indexes = self.index_figures(design, which, &placed, &outcome);
+        let hottest_share = self.shares(rows, partition_of).into_iter().fold(0.0, f64::max);
+        let hottest_resource = hottest_resource(self.limits.steady_max(hottest_share), &indexes);
         let total = rows.len().max(1) as f64;
         let attempted: Vec<u64> = outcome.partitions.iter().map(|tally| tally.attempted_milli()).collect();
         let skew = Skew::of(&attempted);
         let hottest_key = hottest(&counts);
         let hottest_key_share = counts[hottest_key] as f64 / total;
         let unsplittable = unsplittable_share(design.rows, &counts, rows.len());
+        let ceilings = indexes.iter().filter_map(|index| index.ceiling_per_s);
+        let ceiling_per_s = ceilings.fold(self.ceiling(unsplittable), f64::min);
         let offered =
             rate.map_or_else(|| outcome.writes as f64 / seconds(outcome.duration), |rate| rate as f64);
         let served_sorted = sorted(measured.iter().map(|m| m.served));
         let max_sorted = sorted(measured.iter().filter_map(|m| m.max_rate));
         let windows = result.windows.as_ref().map(|w| self.window_figures(design, w));
         let heat = match (&result.windows, rate) {
-            (Some(_), Some(rate)) => self.window_heat(design, &partition_of, rate),
+            (Some(_), Some(rate)) => self.window_heat(design, &placed, rate),
             _ => time_heat(outcome.detail.as_ref().map_or(&[], |detail| &detail.series)),
         };
         let duration = match (&result.windows, rate) {
-            (Some(_), Some(rate)) => self.time_for_all_windows(design, &partition_of, rate),
+            (Some(_), Some(rate)) => self.time_for_all_windows(design, &placed, rate),
             _ => seconds(outcome.duration),
         };
         let throttled_keys =
             outcome.detail.as_ref().map(|detail| detail.throttled_keys.as_slice()).unwrap_or_default();
-        let (reads, requests): (Vec<_>, Vec<_>) = self.reads(design, chosen)?.into_iter().unzip();
-        let mix = self.mixed(rows, &partition_of, &requests);
+        let (reads, requests): (Vec<_>, Vec<_>) =
+            self.reads(design, chosen, &self.experiment.reads)?.into_iter().unzip();
+        let mix = self.mixed(rows, partition_of, &requests);
         let mut figures = Design {
             key: design.template.to_string(),
             offered_per_s: offered,
@@ -434,27 +564,31 @@ impl Comparison {
                 .enumerate()
                 .map(|(i, tally)| partition_load(i, tally, &map))
                 .collect(),
-            top_keys: top_keys(design.rows, &counts, &partition_of, throttled_keys, total),
+            top_keys: top_keys(design.rows, &counts, partition_of, throttled_keys, total),
             spread: self.spread(design, measured),
             windows,
             max_rate_per_s: result.max_rate,
             max_rate_p5: self.experiment.find_max.then(|| quantile(&max_sorted, 0.05)),
             max_rate_p95: self.experiment.find_max.then(|| quantile(&max_sorted, 0.95)),
-            ceiling_per_s: self.ceiling(unsplittable),
+            ceiling_per_s,
+            ceiling: ceiling(
+                self.experiment.profile.service(),
+                hottest_resource.holds_per_s,
+                ceiling_per_s,
+                self.experiment.seed,
+            ),
             skipped_rows: design.rows.skipped(),
             skipped_examples: design.rows.skipped_examples().to_vec(),
             reads,
+            hottest_resource,
+            indexes,
             mix,
             heat,
             verdict: String::new(),
         };
-        let shares: Vec<f64> = {
-            let total = attempted.iter().sum::<u64>().max(1) as f64;
-            attempted.iter().map(|&milli| milli as f64 / total).collect()
-        };
         let steady_refused = match self.experiment.load {
             LoadShape::Open { rate, retries: Retries { most: 0, .. } } => {
-                Some(1.0 - self.limits.steady_writes(&shares, rate as f64) / rate as f64)
+                Some(1.0 - self.steady_writes(design, which, &placed, rate as f64) / rate as f64)
             }
             _ => None,
         };
@@ -466,8 +600,13 @@ impl Comparison {
     }
 
     /// Carries the reads out on a table with the design's rows, laid out as in the chosen layout.
-    fn reads(&self, design: &Grouped<'_>, layout: usize) -> Result<Vec<(ReadCost, Vec<ReadRequest>)>> {
-        if self.experiment.reads.is_empty() {
+    pub(super) fn reads(
+        &self,
+        design: &Grouped<'_>,
+        layout: usize,
+        specs: &[ReadSpec],
+    ) -> Result<Vec<(ReadCost, Vec<ReadRequest>)>> {
+        if specs.is_empty() {
             return Ok(Vec::new());
         }
         let rows = design.rows;
@@ -485,12 +624,7 @@ impl Comparison {
             self.experiment.sort_name.as_str(),
             self.experiment.profile.service(),
         );
-        self.experiment
-            .reads
-            .iter()
-            .enumerate()
-            .map(|(number, spec)| table.read(&keyed, number, spec))
-            .collect()
+        specs.iter().enumerate().map(|(number, spec)| table.read(&keyed, number, spec)).collect()
     }
 
     /// The reads in turn beside these rows, under the chosen layout.
@@ -499,7 +633,7 @@ impl Comparison {
             return None;
         };
         let own = UnitLimits::of_reads(&self.experiment.profile);
-        let attempts = Attempts { rows, partition_of };
+        let attempts = Attempts { rows, partition_of, indexes: &[] };
         let outcome = replay_mixed(&self.limits, own.as_ref(), attempts, rate, mix, requests);
         let skew = Skew::of(&outcome.read_milli);
         Some(MixFigures {
@@ -570,21 +704,38 @@ impl Comparison {
         }
     }
 
+    fn index_figures(
+        &self,
+        design: &Grouped<'_>,
+        which: Which,
+        placed: &Placed,
+        outcome: &Outcome,
+    ) -> Vec<IndexFigures> {
+        let indexes = self.indexes.iter().zip(&placed.indexes).enumerate();
+        indexes
+            .map(|(i, (index, of))| {
+                index.figures(
+                    design.entries_of(i, which),
+                    of,
+                    outcome.index_refusals.get(i).copied().unwrap_or_default(),
+                )
+            })
+            .collect()
+    }
+
     /// The time that the served rates need for every row, window after window.
-    fn time_for_all_windows(&self, design: &Grouped<'_>, partition_of: &[u16], rate: u64) -> f64 {
-        design
-            .windows
-            .iter()
-            .filter(|rows| !rows.is_empty())
-            .map(|rows| {
-                let served = self.limits.steady_writes(&self.shares(rows, partition_of), rate as f64);
-                rows.len() as f64 / served.max(f64::MIN_POSITIVE)
+    fn time_for_all_windows(&self, design: &Grouped<'_>, placed: &Placed, rate: u64) -> f64 {
+        let windows = (0..design.windows.len()).filter(|&window| !design.windows[window].is_empty());
+        windows
+            .map(|window| {
+                let served = self.steady_writes(design, Which::Window(window), placed, rate as f64);
+                design.windows[window].len() as f64 / served.max(f64::MIN_POSITIVE)
             })
             .sum()
     }
 
     /// Each window held at the rate, as a column.
-    fn window_heat(&self, design: &Grouped<'_>, partition_of: &[u16], rate: u64) -> HeatMap {
+    fn window_heat(&self, design: &Grouped<'_>, placed: &Placed, rate: u64) -> HeatMap {
         let Some(windows) = &self.experiment.windows else { return time_heat(&[]) };
         let mut order = design.usable.clone();
         order.sort_by(|&a, &b| windows.names[a].cmp(&windows.names[b]));
@@ -592,8 +743,7 @@ impl Comparison {
         let mut heat =
             HeatMap { unit: windows.by.clone(), columns: vec![], attempted: vec![], throttled: vec![] };
         for window in order.into_iter().step_by(step) {
-            let attempts = Attempts { rows: &design.windows[window], partition_of };
-            let outcome = hold(&self.limits, attempts, rate, self.experiment.service_time, false);
+            let outcome = self.hold(design, window, placed, rate, false);
             let seconds = seconds(outcome.duration);
             let column = |units: fn(&Tally) -> u64| {
                 outcome.partitions.iter().map(|t| units(t) as f64 / MILLI as f64 / seconds).collect()
@@ -631,6 +781,42 @@ impl Comparison {
         spread
     }
 
+    /// What there is to know about the windows before trusting a figure.
+    pub(super) fn window_warnings(&self, grouped: &[Grouped<'_>]) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let Some(windows) = &self.experiment.windows else { return warnings };
+        let rows = grouped.iter().map(|design| design.rows.rows().len()).max().unwrap_or(0);
+        let mean = rows as f64 / windows.names.len().max(1) as f64;
+        if mean < WINDOW_ROWS_FEW {
+            warnings.push(format!(
+                "windows of {mean:.1} rows on average: so few rows are no mix of keys; use a coarser window"
+            ));
+        }
+        let left_out = windows.names.len() - grouped.first().map_or(0, |first| first.usable.len());
+        if left_out > 0 {
+            warnings.push(format!(
+                "{left_out} of {} windows have fewer rows than a tenth of the mean and were left out: so few rows \
+                 are no mix of keys",
+                windows.names.len()
+            ));
+        }
+        warnings
+    }
+
+    /// Everything but the rows.
+    pub(super) fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    /// The designs, as they were given.
+    pub(super) fn designs(&self) -> &[(Template, KeyedRows)] {
+        &self.designs
+    }
+
+    pub(super) fn limits(&self) -> &WriteLimits {
+        &self.limits
+    }
+
     fn report(&self, grouped: &[Grouped<'_>], measured: &[&[Measured]], mut designs: Vec<Design>) -> Report {
         let experiment = &self.experiment;
         for design in &mut designs {
@@ -652,25 +838,7 @@ impl Comparison {
                  up carries much of it; more rows, a lower rate, or windows show the steady state"
             ));
         }
-        if let Some(windows) = &experiment.windows {
-            let rows = grouped.iter().map(|design| design.rows.rows().len()).max().unwrap_or(0);
-            let mean = rows as f64 / windows.names.len().max(1) as f64;
-            if mean < WINDOW_ROWS_FEW {
-                warnings.push(format!(
-                    "windows of {mean:.1} rows on average: so few rows are no mix of keys; use a coarser window"
-                ));
-            }
-        }
-        if let (Some(windows), Some(first)) = (&experiment.windows, grouped.first()) {
-            let left_out = windows.names.len() - first.usable.len();
-            if left_out > 0 {
-                warnings.push(format!(
-                    "{left_out} of {} windows have fewer rows than a tenth of the mean and were left out: so few rows \
-                     are no mix of keys",
-                    windows.names.len()
-                ));
-            }
-        }
+        warnings.extend(self.window_warnings(grouped));
         Report {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
@@ -698,7 +866,14 @@ impl Comparison {
             basis: {
                 let steady =
                     matches!(experiment.load, LoadShape::Open { retries: Retries { most: 0, .. }, .. });
-                verdict::basis(&experiment.profile, experiment.layouts, experiment.service_time, steady)
+                let indexed = !experiment.indexes.is_empty();
+                verdict::basis(
+                    &experiment.profile,
+                    experiment.layouts,
+                    experiment.service_time,
+                    steady,
+                    indexed,
+                )
             },
         }
     }
@@ -714,7 +889,7 @@ const WORKERS_MAX: u32 = 1_000_000;
 const _: () = assert!(PARTITIONS_MAX <= u16::MAX as u32);
 
 /// Runs `tasks` on all cores; results come back in the order of the tasks.
-fn in_parallel<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(super) fn in_parallel<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::with_capacity(tasks));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(tasks).max(1);
@@ -750,6 +925,17 @@ fn median_layout(measured: &[Measured]) -> usize {
 
 fn score(measured: &Measured) -> f64 {
     measured.max_rate.unwrap_or(measured.served)
+}
+
+/// Whose limit comes first as the rate grows; the table's where an index's is no lower.
+fn hottest_resource(table: f64, indexes: &[IndexFigures]) -> HottestResource {
+    let mut hottest = HottestResource { kind: "table".into(), name: String::new(), holds_per_s: table };
+    for index in indexes {
+        if let Some(holds) = index.holds_per_s.filter(|holds| *holds < hottest.holds_per_s) {
+            hottest = HottestResource { kind: "index".into(), name: index.name.clone(), holds_per_s: holds };
+        }
+    }
+    hottest
 }
 
 fn pairs(designs: &[Design], measured: &[&[Measured]]) -> Vec<Pair> {
@@ -857,14 +1043,14 @@ fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64().max(1e-9)
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(super) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
 /// The nearest-rank quantile of sorted values.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
+pub(super) fn quantile(sorted: &[f64], q: f64) -> f64 {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
 }

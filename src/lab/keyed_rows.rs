@@ -2,6 +2,7 @@
 //!
 //! Items are not kept. A file of ten million rows under one design is forty megabytes here and its distinct keys.
 
+use super::gate::NO_ENTRY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::{KeyBytes, KeyValue, PartitionKey, Rendered};
 use crate::profile::Service;
@@ -41,6 +42,8 @@ pub struct KeyedRows {
     windows: Vec<u32>,
     /// The sort key of each write, where it is a column and reads are to be carried out.
     sorts: Vec<String>,
+    /// By index, the number of each write's key there.
+    entries: Vec<Vec<u32>>,
     /// A bit for each read that a row answers, where there are reads.
     answers: Vec<u32>,
     skipped: u64,
@@ -74,6 +77,13 @@ impl KeyedRows {
     /// A bit for each read that a row answers; empty when there are no reads.
     pub fn answers(&self) -> &[u32] {
         &self.answers
+    }
+
+    /// Gives each row other read bits, by those it has.
+    ///
+    /// A loader that does not know yet which reads there will be numbers the rows' contents here first.
+    pub fn map_answers(&mut self, bits: impl Fn(u32) -> u32) {
+        self.answers.iter_mut().for_each(|answers| *answers = bits(*answers));
     }
 
     /// Rows that have no key under this design.
@@ -126,6 +136,21 @@ impl KeyedRows {
         }
         seed.rng().shuffle(&mut self.sorts);
         seed.rng().shuffle(&mut self.answers);
+        self.entries.iter_mut().for_each(|entries| seed.rng().shuffle(entries));
+    }
+
+    /// For each write the number of its key in an index, or [`NO_ENTRY`].
+    pub(super) fn entries(&self, index: usize) -> &[u32] {
+        self.entries.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    /// The same by window.
+    pub(super) fn entries_by_window(&self, index: usize, windows: usize) -> Vec<Vec<u32>> {
+        let mut groups = vec![Vec::new(); windows];
+        for (&entry, &window) in self.entries(index).iter().zip(&self.windows) {
+            groups[window as usize].push(entry);
+        }
+        groups
     }
 
     /// The writes of each window in order: `by_window()[w]` for window number `w`.
@@ -172,6 +197,7 @@ impl KeyedRowsBuilder {
                 rows: Vec::new(),
                 windows: Vec::new(),
                 sorts: Vec::new(),
+                entries: Vec::new(),
                 answers: Vec::new(),
                 skipped: 0,
                 examples: Vec::new(),
@@ -235,6 +261,20 @@ impl KeyedRowsBuilder {
             self.count_item(number, sort.unwrap_or_default());
         }
         Ok(None)
+    }
+
+    /// Notes the last row's key in each index, by the numbers of their own builders; `None` where it has no entry.
+    /// Told for every row or for none.
+    pub fn note_entries(&mut self, entries: &[Option<u32>]) {
+        self.rows.entries.resize(entries.len(), Vec::new());
+        for (rows, entry) in self.rows.entries.iter_mut().zip(entries) {
+            rows.push(entry.unwrap_or(NO_ENTRY));
+        }
+    }
+
+    /// The number of the last row's key.
+    pub fn last(&self) -> Option<u32> {
+        self.rows.rows.last().copied()
     }
 
     /// Notes that the last row's calculated suffix is that of an empty value.

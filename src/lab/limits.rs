@@ -1,6 +1,6 @@
 //! A profile's limits as the replay loops use them: meters, and one plain word of state for each.
 
-use crate::budget::{Fill, Meter, Rate};
+use crate::budget::{Fill, Limit, Meter, Rate};
 use crate::charge::{Footprint, RequestCharge};
 use crate::clock::Instant;
 use crate::profile::{Metering, Profile, Sharing, Throughput};
@@ -61,6 +61,20 @@ impl UnitLimits {
                 .unwrap_or_default(),
             allowances: vec![begin(&self.allowance); gauges],
         }
+    }
+
+    /// Which limit has no room for a request now, if one has none: the partition's before that of all.
+    #[inline]
+    fn refuses(&self, states: &States, partition: usize, now: Instant) -> Option<Limit> {
+        let pool = if self.sharing == Sharing::Pooled { 0 } else { partition };
+        if let Some(meter) = &self.ceiling
+            && !meter.at(now).admits(states.ceilings[partition])
+        {
+            return Some(Limit::KeyRange);
+        }
+        let (all, part) = (Limit::Table, Limit::PartitionShare);
+        let full = !self.allowance.at(now).admits(states.allowances[pool]);
+        full.then_some(if self.sharing == Sharing::Pooled { all } else { part })
     }
 
     /// Offers a request of so many milli-units to a partition: whether it passes.
@@ -168,6 +182,12 @@ impl WriteLimits {
     #[inline]
     pub(super) fn offer(&self, states: &mut States, partition: usize, now: Instant) -> bool {
         self.units.offer(states, partition, now, self.charge_milli)
+    }
+
+    /// Which limit has no room for a write now, if one has none.
+    #[inline]
+    pub(super) fn refuses(&self, states: &States, partition: usize, now: Instant) -> Option<Limit> {
+        self.units.refuses(states, partition, now)
     }
 
     /// When a write that was refused would pass if nobody else came.

@@ -143,7 +143,7 @@ mod tests {
         let limits = WriteLimits::new(&profile, Bytes::from_kb(1));
         let own = UnitLimits::of_reads(&profile).unwrap();
         let rows: Vec<u32> = (0..4_000).map(|i| i % 4).collect();
-        let attempts = Attempts { rows: &rows, partition_of: &[0, 1, 2, 3] };
+        let attempts = Attempts { rows: &rows, partition_of: &[0, 1, 2, 3], indexes: &[] };
         // 1,000 writes/s and 500 reads/s of 12 units on one partition: 6,000 units/s where 3,000 pass.
         let mix = Mix::new(2, 1).unwrap();
         let outcome = replay_mixed(&limits, Some(&own), attempts, 1_000, mix, &[vec![request(2, 12)]]);
@@ -162,7 +162,7 @@ mod tests {
         let limits = WriteLimits::new(&profile, Bytes::from_kb(1));
         assert!(UnitLimits::of_reads(&profile).is_none());
         let rows: Vec<u32> = (0..1_000).map(|i| i % 2).collect();
-        let attempts = Attempts { rows: &rows, partition_of: &[0, 1] };
+        let attempts = Attempts { rows: &rows, partition_of: &[0, 1], indexes: &[] };
         let alone = limits.table_writes();
         let rate = (alone * 0.9) as u64;
         let mix = Mix::new(1, 1).unwrap();

@@ -15,9 +15,12 @@
 //! The lab does not read files and does not print (`cli`).
 
 mod arrival;
+mod ceiling;
 mod compare;
 mod diagnosis;
 mod distribution;
+mod gate;
+mod index_load;
 mod keyed_rows;
 mod limits;
 mod mixed;
@@ -26,16 +29,23 @@ mod replay;
 pub mod report;
 pub mod run;
 mod search;
+mod sweep;
+pub mod sweep_report;
 mod verdict;
 
 pub use arrival::{ArrivalError, LENGTH_MAX, OPERATIONS_MAX, Phase, RATE_MAX, RateShape, Schedule, Spacing};
 pub use compare::{Comparison, Experiment, LoadShape, Progress, Windows};
 pub use diagnosis::{Verdict, VerdictName};
 pub use distribution::{Distribution, DistributionError, EXPONENT_MAX, KEYS_MAX, Sampler};
+pub use gate::IndexAttempts;
+pub use index_load::{INDEXES_MAX, Index};
 pub use keyed_rows::{KeyedRows, KeyedRowsBuilder, SortRule};
 pub use limits::WriteLimits;
 pub use mixed::{MIX_PARTS_MAX, Mix};
 pub use reads::{READS_MAX, ReadSpec};
-pub use replay::{Attempts, Outcome, Retries, hold, replay_closed, replay_open, replay_retrying};
+pub use replay::{
+    Attempts, IndexRefusals, Outcome, Retries, hold, replay_closed, replay_open, replay_retrying,
+};
 pub use search::{MAX_RATE_HOLD_SECONDS, MAX_RATE_THROTTLED_PER_MILLE, max_rate};
+pub use sweep::{KNEE_SHARE, SWEEP_POINTS_MAX, SuffixUse, Sweep, SweptDesign, SweptPoint};
 pub use verdict::{percent, whole};

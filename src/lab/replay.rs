@@ -9,6 +9,8 @@
 //! fall into step with the refill of a bucket and the others would starve, which no network lets happen.
 
 use super::WriteLimits;
+use super::gate::{Gate, IndexAttempts, Refused};
+use crate::budget::Limit;
 use crate::clock::{Instant, NANOS_PER_SEC};
 use crate::heat::{Series, Tally};
 use crate::rng::{Seed, below};
@@ -40,12 +42,23 @@ pub struct Outcome {
     pub throttled: u64,
     /// From the first intended start to the last completion.
     pub duration: Duration,
-    /// Attempts by partition.
+    /// Attempts by partition. A write that an index refused counts as throttled here too.
     pub partitions: Vec<Tally>,
+    /// Attempts that each index refused.
+    pub index_refusals: Vec<IndexRefusals>,
     /// Response times of successes from the intended start, in microseconds.
     pub response_us: Histogram<u64>,
     /// Throttled attempts by key number, and heat by partition, where they were asked for.
     pub detail: Option<Detail>,
+}
+
+/// Attempts that an index refused, by the limit that had no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexRefusals {
+    /// The limit of one of its partitions.
+    pub key_range: u64,
+    /// The throughput of the index.
+    pub throughput: u64,
 }
 
 /// What only the chosen layout needs.
@@ -86,13 +99,8 @@ pub struct Attempts<'a> {
     pub rows: &'a [u32],
     /// The partition of each key.
     pub partition_of: &'a [u16],
-}
-
-impl Attempts<'_> {
-    #[inline]
-    fn partition(&self, row: usize) -> usize {
-        usize::from(self.partition_of[self.rows[row] as usize])
-    }
+    /// The entries that these writes make in each index.
+    pub indexes: &'a [IndexAttempts<'a>],
 }
 
 /// How often a refused write is tried again, waiting each time as long as the refusal says.
@@ -120,6 +128,7 @@ impl Recorder {
                 throttled: 0,
                 duration: Duration::ZERO,
                 partitions: vec![Tally::default(); limits.partitions()],
+                index_refusals: vec![IndexRefusals::default(); attempts.indexes.len()],
                 response_us: new_histogram(),
                 detail: detailed.then(|| Detail {
                     throttled_keys: vec![0; attempts.partition_of.len()],
@@ -132,20 +141,34 @@ impl Recorder {
     }
 
     #[inline]
-    fn record(&mut self, key: u32, partition: usize, at: Instant, passed: bool, answered: Instant) {
+    fn record(
+        &mut self,
+        key: u32,
+        partition: usize,
+        at: Instant,
+        refused: Option<Refused>,
+        answered: Instant,
+    ) {
         self.outcome.attempts += 1;
-        let tally = if passed {
+        let tally = if refused.is_none() {
             self.outcome.served += 1;
             Tally::of_served(self.charge_milli)
         } else {
             self.outcome.throttled += 1;
             Tally::of_throttled(self.charge_milli)
         };
+        if let Some(Refused::Index(number, limit)) = refused {
+            let refusals = &mut self.outcome.index_refusals[number];
+            match limit {
+                Limit::KeyRange => refusals.key_range += 1,
+                Limit::Table | Limit::PartitionShare => refusals.throughput += 1,
+            }
+        }
         self.outcome.partitions[partition] += tally;
         self.end = self.end.max(answered);
         if let Some(detail) = &mut self.outcome.detail {
             detail.series[partition].record(at, tally);
-            detail.throttled_keys[key as usize] += u64::from(!passed);
+            detail.throttled_keys[key as usize] += u64::from(refused.is_some());
         }
     }
 
@@ -212,14 +235,13 @@ pub fn replay_open(
     service_time: Duration,
     detailed: bool,
 ) -> Outcome {
-    let mut states = limits.begin();
+    let mut gate = Gate::new(limits, &attempts, false);
     let mut recorder = Recorder::new(limits, &attempts, detailed);
     let mut pace = Pace::new(rate);
-    for &key in attempts.rows {
+    for (write, &key) in attempts.rows.iter().enumerate() {
         let now = pace.next_start();
-        let partition = usize::from(attempts.partition_of[key as usize]);
-        let passed = limits.offer(&mut states, partition, now);
-        recorder.record(key, partition, now, passed, now.after(service_time));
+        let refused = gate.offer(write, now);
+        recorder.record(key, gate.partition(write), now, refused, now.after(service_time));
     }
     recorder.respond_alike(service_time);
     recorder.finish()
@@ -284,11 +306,10 @@ pub fn replay_closed(
 }
 
 struct Run<'a> {
-    limits: &'a WriteLimits,
     attempts: Attempts<'a>,
+    gate: Gate,
     service_time: Duration,
     retries: Retries,
-    states: super::limits::States,
     recorder: Recorder,
     heap: BinaryHeap<Reverse<Event>>,
     sequence: u64,
@@ -297,18 +318,17 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(
-        limits: &'a WriteLimits,
+        limits: &WriteLimits,
         attempts: Attempts<'a>,
         service_time: Duration,
         retries: Retries,
         detailed: bool,
     ) -> Self {
         Self {
-            limits,
             attempts,
+            gate: Gate::new(limits, &attempts, false),
             service_time,
             retries,
-            states: limits.begin(),
             recorder: Recorder::new(limits, &attempts, detailed),
             heap: BinaryHeap::new(),
             sequence: 0,
@@ -324,15 +344,15 @@ impl<'a> Run<'a> {
     /// Carries the next attempt out. `None`: there is none. `Some(Some(t))`: its write is over at `t`.
     fn step(&mut self) -> Option<Option<Instant>> {
         let Reverse(event) = self.heap.pop()?;
-        let partition = self.attempts.partition(event.row);
-        let passed = self.limits.offer(&mut self.states, partition, event.at);
+        let refused = self.gate.offer(event.row, event.at);
         let spread = below(self.jitter.at(event.sequence), self.service_time.as_nanos() as u64);
         let answered = event.at.after(self.service_time / 2 + Duration::from_nanos(spread));
-        self.recorder.record(self.attempts.rows[event.row], partition, event.at, passed, answered);
-        if passed {
+        let (key, partition) = (self.attempts.rows[event.row], self.gate.partition(event.row));
+        self.recorder.record(key, partition, event.at, refused, answered);
+        if refused.is_none() {
             self.recorder.respond(event.intended, answered);
         } else if event.tries < self.retries.most {
-            let back = self.limits.retry_at(&self.states, partition, event.at).max(answered);
+            let back = self.gate.retry_at(event.row, event.at).max(answered);
             self.schedule(event.row, back, event.intended, event.tries + 1);
             return Some(None);
         }
@@ -356,23 +376,21 @@ pub fn hold(
     service_time: Duration,
     detailed: bool,
 ) -> Outcome {
-    let limits = limits.drained();
     let rows = attempts.rows.len() as u64;
     let most = rate.saturating_mul(HOLD_SECONDS_MAX);
     let stretch = rate.max(rows).min(most);
-    let mut states = limits.begin();
+    let mut gate = Gate::new(limits, &attempts, true);
     let mut pace = Pace::new(rate);
-    let mut mix = attempts.rows.iter().cycle();
+    let mut mix = attempts.rows.iter().enumerate().cycle();
     let mut offered = 0;
     let mut before = None;
     loop {
-        let mut recorder = Recorder::new(&limits, &attempts, detailed);
+        let mut recorder = Recorder::new(limits, &attempts, detailed);
         let begin = pace.clone().next_start();
-        for &key in mix.by_ref().take(stretch as usize) {
+        for (write, &key) in mix.by_ref().take(stretch as usize) {
             let now = pace.next_start();
-            let partition = usize::from(attempts.partition_of[key as usize]);
-            let passed = limits.offer(&mut states, partition, now);
-            recorder.record(key, partition, now, passed, now);
+            let refused = gate.offer(write, now);
+            recorder.record(key, gate.partition(write), now, refused, now);
         }
         offered += stretch;
         let served = recorder.outcome.served;
@@ -409,7 +427,7 @@ mod tests {
     #[test]
     fn one_partition_serves_its_ceiling() {
         let rows = vec![0; 60_000];
-        let attempts = Attempts { rows: &rows, partition_of: &[3] };
+        let attempts = Attempts { rows: &rows, partition_of: &[3], indexes: &[] };
         let outcome = replay_open(&limits(10), attempts, 5_000, SERVICE, true);
         // 12 seconds at 1,000 a second and half a second's credit.
         assert!((12_450..=12_550).contains(&outcome.served), "{}", outcome.served);
@@ -422,7 +440,7 @@ mod tests {
     #[test]
     fn a_patient_loader_writes_everything_at_the_ceiling() {
         let rows = vec![0; 10_000];
-        let attempts = Attempts { rows: &rows, partition_of: &[0] };
+        let attempts = Attempts { rows: &rows, partition_of: &[0], indexes: &[] };
         let outcome = replay_closed(&limits(10), attempts, 50, SERVICE, patient(1_000), false);
         assert_eq!(outcome.served, 10_000);
         assert!((outcome.served_per_s() - 1_050.0).abs() < 20.0, "{}", outcome.served_per_s());
@@ -432,7 +450,7 @@ mod tests {
     #[test]
     fn retries_of_an_open_loop_keep_the_intended_start() {
         let rows = vec![0; 3_000];
-        let attempts = Attempts { rows: &rows, partition_of: &[0] };
+        let attempts = Attempts { rows: &rows, partition_of: &[0], indexes: &[] };
         let none = replay_open(&limits(1), attempts, 2_000, SERVICE, false);
         let same = replay_retrying(&limits(1), attempts, 2_000, SERVICE, patient(0), false);
         assert_eq!((none.served, none.throttled), (same.served, same.throttled));

@@ -138,14 +138,21 @@ pub struct Design {
     pub max_rate_p5: Option<f64>,
     /// ... and in the 5 % best.
     pub max_rate_p95: Option<f64>,
-    /// min(table, partition limit ÷ share of the hottest unsplittable key): what splits can lead to at best.
+    /// min(table, partition limit ÷ share of the hottest unsplittable key): what splits can lead to at best, whatever they
+    /// are made for; on Cosmos DB with every partition at the most it can serve. With indexes, the least of all.
     pub ceiling_per_s: f64,
+    /// What the design can hold now, and once the service has split for heat.
+    pub ceiling: Ceiling,
     /// Rows that had no key under this design.
     pub skipped_rows: u64,
     /// Why, for the first few of them.
     pub skipped_examples: Vec<String>,
     /// What the reads that were asked for cost under this design.
     pub reads: Vec<ReadCost>,
+    /// The secondary indexes, in the order given.
+    pub indexes: Vec<IndexFigures>,
+    /// Whose limit comes first as the rate grows: `table`, or the name of an index.
+    pub hottest_resource: HottestResource,
     /// Those reads under the load, if that was asked for.
     pub mix: Option<MixFigures>,
     /// The heat map: offered and throttled units by time or window, and partition.
@@ -182,6 +189,78 @@ pub struct KeyLoad {
     pub partition: u32,
     /// Attempts on it that were throttled.
     pub throttled: u64,
+}
+
+/// What a design can hold at best, in writes a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// As it is laid out now: min(table, partition limit ÷ share of the hottest partition).
+    pub cold: f64,
+    /// After every split for heat that can help; on Cosmos DB, which makes none, the same.
+    pub settled: f64,
+    /// Minutes of steady load until then: a seeded 8 to 12 for each round.
+    pub settle_minutes: f64,
+    /// Rounds of splits, each halving what the hottest partition has.
+    pub split_rounds: u32,
+}
+
+/// Whose limit comes first as the rate grows.
+#[derive(Clone, Debug, Serialize)]
+pub struct HottestResource {
+    /// `table` or `index`.
+    pub kind: String,
+    /// The index's name; empty for the table.
+    pub name: String,
+    /// The rate that it lets through in the long run.
+    pub holds_per_s: f64,
+}
+
+/// A secondary index under a design's load. Shares are of the entries that were offered.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexFigures {
+    /// Its name.
+    pub name: String,
+    /// The template of its key.
+    pub key: String,
+    /// Its physical partitions.
+    pub partition_count: u32,
+    /// What one of them can write, in units a second.
+    pub partition_limit_per_s: f64,
+    /// What the index pays for, in units a second.
+    pub throughput_per_s: f64,
+    /// Units that one entry costs.
+    pub units_per_entry: f64,
+    /// Bytes of each entry, keys included.
+    pub entry_bytes: u64,
+    /// Writes with an entry ÷ writes.
+    pub entries_share: f64,
+    /// Distinct keys.
+    pub distinct_keys: u64,
+    /// The partition that was offered most.
+    pub hottest_partition: u32,
+    /// Its share.
+    pub hottest_partition_share: f64,
+    /// The key that was offered most.
+    pub hottest_key: String,
+    /// Its share.
+    pub hottest_key_share: f64,
+    /// The partition that holds it.
+    pub hottest_key_partition: u32,
+    /// The rate of all writes that the index lets through in the long run; `None` when it limits nothing.
+    pub holds_per_s: Option<f64>,
+    /// The same after every split that can help.
+    pub ceiling_per_s: Option<f64>,
+    /// Writes that this index refused, by reason. The table is asked first, then the indexes in order.
+    pub throttles: Vec<Throttles>,
+}
+
+/// Attempts that were refused for one reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct Throttles {
+    /// The service's name of the reason.
+    pub reason: String,
+    /// How many.
+    pub attempts: u64,
 }
 
 /// What one read costs under a design, counted on the loaded data.

@@ -1,5 +1,6 @@
 //! The highest rate that a design holds: the answer to "what can I run at?".
 
+use super::gate::Gate;
 use super::replay::Pace;
 use super::{Attempts, WriteLimits};
 
@@ -21,8 +22,8 @@ const RATE_MAX: u64 = 10_000_000;
 /// `guess` is where to look first; a good one saves time and changes nothing else. Zero when not even one write a
 /// second passes.
 pub fn max_rate(limits: &WriteLimits, attempts: Attempts<'_>, guess: f64) -> u64 {
-    let partitions: Vec<u16> = attempts.rows.iter().map(|&key| attempts.partition_of[key as usize]).collect();
-    let holds = |rate| holds(limits, &partitions, rate);
+    let mut gate = Gate::new(limits, &attempts, false);
+    let mut holds = |rate| holds(&mut gate, rate);
     let guess = (guess as u64).clamp(1, RATE_MAX);
     // Bracket: `low` holds (or is zero), `high` does not (or is beyond what is tried).
     let (mut low, mut high);
@@ -52,13 +53,13 @@ pub fn max_rate(limits: &WriteLimits, attempts: Attempts<'_>, guess: f64) -> u64
 }
 
 /// Whether `rate` is held.
-fn holds(limits: &WriteLimits, partitions: &[u16], rate: u64) -> bool {
+fn holds(gate: &mut Gate, rate: u64) -> bool {
     let offered = rate * MAX_RATE_HOLD_SECONDS;
     let mut spare = offered * MAX_RATE_THROTTLED_PER_MILLE / 1_000;
-    let mut states = limits.begin();
+    gate.reset();
     let mut pace = Pace::new(rate);
-    for &partition in partitions.iter().cycle().take(offered as usize) {
-        if !limits.offer(&mut states, usize::from(partition), pace.next_start()) {
+    for write in (0..gate.writes()).cycle().take(offered as usize) {
+        if gate.offer(write, pace.next_start()).is_some() {
             if spare == 0 {
                 return false;
             }
@@ -81,14 +82,15 @@ mod tests {
         // Key 0 has half of the writes, the others share the rest.
         let rows: Vec<u32> = (0..1_000).map(|i| if i % 2 == 0 { 0 } else { 1 + i % 9 }).collect();
         let partition_of: Vec<u16> = (0..10).collect();
-        let attempts = Attempts { rows: &rows, partition_of: &partition_of };
+        let attempts = Attempts { rows: &rows, partition_of: &partition_of, indexes: &[] };
         for guess in [1.0, 500.0, 2_000.0, 9_000.0, 1e9] {
             let found = max_rate(&limits, attempts, guess);
             assert!((1_980..=2_020).contains(&found), "{guess} {found}");
         }
         // Evenly spread, the table is the limit.
         let rows: Vec<u32> = (0..1_000).map(|i| i % 10).collect();
-        let found = max_rate(&limits, Attempts { rows: &rows, partition_of: &partition_of }, 3_000.0);
+        let attempts = Attempts { rows: &rows, partition_of: &partition_of, indexes: &[] };
+        let found = max_rate(&limits, attempts, 3_000.0);
         assert!((9_900..=10_100).contains(&found), "{found}");
     }
 }

@@ -4,7 +4,8 @@
 //! split or more throughput help, why is there throttling at low utilisation, how many suffixes, and what do reads
 //! cost then. It cites its numbers and decides nothing.
 
-use super::report::Design;
+use super::index_load::{KEY_RANGE, THROUGHPUT};
+use super::report::{Design, IndexFigures};
 use super::{KeyedRows, SortRule};
 use crate::budget::Rate;
 use crate::key::{Part, Template};
@@ -75,8 +76,15 @@ pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
     let expected = facts.steady_refused.unwrap_or(design.throttled_share);
     let by_order = design.throttled_share > expected + ORDER_REFUSED;
 
+    let full_index = design
+        .indexes
+        .iter()
+        .find(|index| design.hottest_resource.kind == "index" && index.name == design.hottest_resource.name);
     // A short file may end before anything is refused: a key that is too hot is too hot all the same.
-    if key_demand > facts.partition_writes_max * reached && !(quiet && facts.steady_refused.is_none()) {
+    if let Some(index) = full_index.filter(|_| !quiet) {
+        index_clause(&mut text, facts, design, index);
+    } else if key_demand > facts.partition_writes_max * reached && !(quiet && facts.steady_refused.is_none())
+    {
         hot_key_clause(&mut text, facts, design);
     } else if quiet {
         let _ = write!(
@@ -131,6 +139,16 @@ pub(super) fn sentence(facts: &Facts<'_>, design: &Design) -> String {
         );
     }
     text.push('.');
+    if let Some(index) = full_index.filter(|_| quiet) {
+        let _ = write!(
+            text,
+            " The index {} is full first, at {}/s: key {} has {} of its entries.",
+            named(&index.name),
+            whole(design.hottest_resource.holds_per_s),
+            named(&index.hottest_key),
+            percent(index.hottest_key_share)
+        );
+    }
     luck_clause(&mut text, facts, design);
     window_clause(&mut text, facts, design);
     suffix_clause(&mut text, facts, design);
@@ -188,6 +206,73 @@ fn cure(facts: &Facts<'_>, design: &Design) -> String {
             whole(suffixes)
         ),
     }
+}
+
+/// An index that is full while the table has room.
+fn index_clause(text: &mut String, facts: &Facts<'_>, design: &Design, index: &IndexFigures) {
+    let writes = |units: f64| units / index.units_per_entry.max(f64::MIN_POSITIVE);
+    let entries = index.entries_share * design.offered_per_s;
+    let one = writes(index.partition_limit_per_s);
+    let all = writes(index.throughput_per_s);
+    let name = named(&index.name);
+    // Workers ask for no more than they are served: what is hottest is what is full.
+    let reached = if facts.steady_refused.is_some() { 1.0 } else { REACHED_SHARE };
+    let by_partition = index.hottest_partition_share * all >= one;
+    let (what, reason, cure) = if by_partition
+        && (entries * index.hottest_key_share > one * reached
+            || index.hottest_key_share >= ONE_KEY_SHARE * index.hottest_partition_share)
+    {
+        (
+            format!(
+                "key {} has {} of its entries, and one partition of an index serves {} entries/s at the most",
+                named(&index.hottest_key),
+                percent(index.hottest_key_share),
+                whole(one)
+            ),
+            KEY_RANGE,
+            "spread the index key over suffixes, index fewer rows (a row without the key makes no entry), or do without it",
+        )
+    } else if by_partition {
+        (
+            format!(
+                "its partition {} has {} of its entries and serves {} entries/s at the most",
+                index.hottest_partition,
+                percent(index.hottest_partition_share),
+                whole(one)
+            ),
+            KEY_RANGE,
+            "no single key of it is too hot, so splits for heat will part them, minutes after the load begins",
+        )
+    } else {
+        (
+            format!("it pays for {} entries/s and is asked for {}", whole(all), whole(entries)),
+            THROUGHPUT,
+            "give it as much throughput as the entries need",
+        )
+    };
+    // A partition's limit is the same in units for a table and its indexes, so this is what a write costs.
+    let units_per_write = index.partition_limit_per_s / facts.partition_writes_max;
+    let throttled =
+        design.partitions.iter().map(|partition| partition.throttled).sum::<f64>() / units_per_write;
+    let by_reason: u64 = index.throttles.iter().filter(|t| t.reason == reason).map(|t| t.attempts).sum();
+    let mostly = if by_reason as f64 * 2.0 > throttled {
+        format!("mostly as {reason}")
+    } else {
+        "most of it by the table, which is asked first".into()
+    };
+    // Then either alone would still be full.
+    let base = if design.hottest_partition_share * design.offered_per_s > facts.partition_writes {
+        "The table's own key is too hot as well, and another alone does not help"
+    } else {
+        "Another base key does not help"
+    };
+    let _ = write!(
+        text,
+        "The index {name} is the bottleneck: {what}; {}, {mostly}, while {} of the table's {} is used. {base}: {cure}",
+        refused(facts, design),
+        percent((design.served_per_s / facts.table_writes).min(1.0)),
+        facts.throughput,
+    );
 }
 
 /// A key that is over its partition's share of the throughput, and not over what a partition can serve.
@@ -359,11 +444,33 @@ fn rate_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
         if let (Some(low), Some(high), true) = (design.max_rate_p5, design.max_rate_p95, facts.layouts > 1) {
             let _ = write!(text, " ({} in 5–95% of layouts)", span(low, high));
         }
-        let _ = write!(text, ", {}/s after every split that can help.", whole(design.ceiling_per_s));
+        text.push_str(", ");
     } else {
-        let _ =
-            write!(text, " After every split that can help: {}/s at the most.", whole(design.ceiling_per_s));
+        let _ = write!(text, " Can hold {}/s now, ", whole(design.ceiling.cold));
     }
+    settled_clause(text, facts, design);
+}
+
+/// What waiting brings.
+fn settled_clause(text: &mut String, facts: &Facts<'_>, design: &Design) {
+    let ceiling = &design.ceiling;
+    let _ = match facts.service {
+        Service::Cosmos => write!(
+            text,
+            "and no more by waiting, as Cosmos DB does not split for heat; {}/s with every partition at the most it can \
+             serve.",
+            whole(design.ceiling_per_s)
+        ),
+        Service::DynamoDb if ceiling.split_rounds == 0 => {
+            write!(text, "{}/s after every split that can help.", whole(ceiling.settled))
+        }
+        Service::DynamoDb => write!(
+            text,
+            "{}/s after every split that can help, about {} minutes of steady load later.",
+            whole(ceiling.settled),
+            whole(ceiling.settle_minutes)
+        ),
+    };
 }
 
 /// What reading back costs.
@@ -417,7 +524,13 @@ fn answer(service_time: Duration, steady: bool) -> String {
 }
 
 /// Which figures rest on what.
-pub(super) fn basis(profile: &Profile, layouts: u32, service_time: Duration, steady: bool) -> Vec<String> {
+pub(super) fn basis(
+    profile: &Profile,
+    layouts: u32,
+    service_time: Duration,
+    steady: bool,
+    indexed: bool,
+) -> Vec<String> {
     let units = |rate: Rate| whole(rate.units());
     let one = profile.partition_throughput();
     let mut lines = match profile.service() {
@@ -452,14 +565,26 @@ pub(super) fn basis(profile: &Profile, layouts: u32, service_time: Duration, ste
             ),
         ],
     };
-    let at_most = match profile.service() {
-        Service::DynamoDb => "",
-        Service::Cosmos => ", with a partition at the most it can serve",
+    if indexed {
+        lines.push(
+            "documented: a write is refused when an index has no room for its entry, and an index has partitions and \
+             throughput of its own; assumed: the table is asked first, then the indexes in order, of each the partition \
+             first; a refused write consumes nothing; entries of one key come in the order of the rows, so no split divides \
+             them"
+                .into(),
+        );
+    }
+    let settled = match profile.service() {
+        Service::DynamoDb => {
+            "then settled, min(table, partition limit ÷ share of the hottest key that cannot be divided), after as many \
+             rounds of splits for heat as halve the one share to the other, a seeded 8 to 12 minutes each (assumed from AWS's charts)"
+        }
+        Service::Cosmos => "which does not settle to more, as Cosmos DB does not split for heat",
     };
     lines.push(format!(
         "served/s: successes ÷ time from the first start to the last answer; finish: that time, or with windows what all \
          rows need at the rates served; max rate: the highest that throttles at most 0.1% of first attempts over 300 s; \
-         ceiling: min(table, partition limit ÷ share of the hottest key that cannot be divided){at_most}"
+         ceiling: cold, min(table, partition limit ÷ share of the hottest partition), {settled}"
     ));
     lines
 }

@@ -1,7 +1,7 @@
 //! Tests of the page: what it shows, escapes and leaves out, on reports made up for the purpose.
 
 use super::*;
-use hotplate::lab::report::{HeatMap, MixFigures, SCHEMA, Windowing, Windows};
+use hotplate::lab::report::{Ceiling, HeatMap, HottestResource, MixFigures, SCHEMA, Windowing, Windows};
 use hotplate::rng::Seed;
 use proptest::prelude::*;
 
@@ -41,6 +41,8 @@ fn design(key: &str, columns: usize, partitions: usize, load: impl Fn(usize, usi
             units: 164.5,
             items: 1_014,
         }],
+        indexes: Vec::new(),
+        hottest_resource: HottestResource { kind: "table".into(), name: String::new(), holds_per_s: served },
         mix: Some(MixFigures {
             writes_per_s: OFFERED,
             reads_per_s: OFFERED / 4.0,
@@ -88,6 +90,7 @@ fn design(key: &str, columns: usize, partitions: usize, load: impl Fn(usize, usi
         max_rate_p5: Some(served),
         max_rate_p95: Some(served * 1.4),
         ceiling_per_s: 10_000.0,
+        ceiling: Ceiling { cold: served, settled: 10_000.0, settle_minutes: 9.5, split_rounds: 1 },
         skipped_rows: 0,
         skipped_examples: Vec::new(),
         heat: HeatMap {
@@ -324,7 +327,7 @@ fn nothing_and_nonsense_are_drawn_as_nothing() {
     for figure in [&mut d.offered_per_s, &mut d.served_p5, &mut d.seconds, &mut d.p50_ms, &mut d.gini] {
         *figure = f64::NAN;
     }
-    (d.throttled_share, d.ceiling_per_s, d.max_over_mean) = (f64::NAN, f64::INFINITY, f64::NAN);
+    (d.throttled_share, d.ceiling.settled, d.max_over_mean) = (f64::NAN, f64::INFINITY, f64::NAN);
     d.heat.attempted.truncate(2);
     d.heat.throttled[0].clear();
     d.partitions.clear();
