@@ -121,6 +121,17 @@ impl Throughput {
     }
 }
 
+/// `500 RCU, 1000 WCU` or `6000 RU/s`; parts of a unit are left out.
+impl fmt::Display for Throughput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = |rate: Rate| rate.milli() / MILLI;
+        match self {
+            Self::ReadWrite { read, write } => write!(f, "{} RCU, {} WCU", units(*read), units(*write)),
+            Self::Request(rate) => write!(f, "{} RU/s", units(*rate)),
+        }
+    }
+}
+
 /// How partitions get at the table's throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {

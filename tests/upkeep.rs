@@ -3,6 +3,7 @@
 
 use hotplate::budget::{Fill, Rate};
 use hotplate::clock::Instant;
+use hotplate::lab::{VerdictName, diagnose};
 use hotplate::physics::{Declined, HeatSplit};
 use hotplate::profile::Throughput;
 use hotplate::{Consistency, ItemKey, Profile, Seed, Table};
@@ -43,6 +44,9 @@ fn a_hot_key_with_random_sort_keys_splits_and_recovers() {
     let report = table.report();
     assert_eq!(report.partitions.len(), 5);
     assert!(report.events[0].what.contains("split for heat into"), "{:?}", report.events);
+    let verdict = diagnose(&table, Instant::from_secs(90)).unwrap();
+    assert_eq!(verdict.name, VerdictName::HotRange, "{}", verdict.text);
+    assert!(verdict.text.contains("A split will help: 1 came"), "{}", verdict.text);
     // Whatever was written last under a key is found, on either side of the cut.
     let now = Instant::from_secs(200);
     let kept = (0..90 * 1_700).filter(|&i| served[(i / 1_700) as usize] == 1_700).map(key);
@@ -55,7 +59,8 @@ fn a_hot_key_with_random_sort_keys_splits_and_recovers() {
 
 #[test]
 fn what_a_split_cannot_help_is_told() {
-    let cases: [(&str, bool, fn(u64) -> ItemKey, Declined); 3] = [
+    type Case = (&'static str, bool, fn(u64) -> ItemKey, Declined);
+    let cases: [Case; 3] = [
         ("one item", false, |_| ItemKey::new("hot", 0_u64), Declined::OneItem),
         ("growing", false, |i| ItemKey::new("hot", i), Declined::Monotonic),
         ("local index", true, |i| ItemKey::new("hot", Seed(1).at(i) % 1_000), Declined::OneCollection),
@@ -70,6 +75,8 @@ fn what_a_split_cannot_help_is_told() {
         let partition = report.partitions.iter().find(|partition| partition.id == hot).unwrap();
         assert_eq!(partition.declined, Some(declined), "{name}");
         assert!(report.events[0].what.contains("is hot and does not split"), "{name}");
+        let verdict = diagnose(&table, Instant::from_secs(70)).unwrap();
+        assert_eq!(verdict.name, VerdictName::HotKey, "{name}: {}", verdict.text);
     }
 }
 
@@ -81,6 +88,43 @@ fn many_hot_keys_of_one_partition_part() {
     let key = |i: u64| ItemKey::new(format!("k{}", keys[(Seed(3).at(i) % 40) as usize]), 0_u64);
     let served = load(&table, 0, 90, 1_800, key);
     assert!(served[5] < 1_100 && served[89] >= 1_790, "{served:?}");
+}
+
+/// Every table in process can be asked: what is too small, what is uneven, what is well.
+#[test]
+fn each_table_says_what_is_wrong_with_it() {
+    let spread = |i: u64| ItemKey::new(format!("k{i}"), 0_u64);
+    let small =
+        Profile::dynamodb_provisioned(500, 500).unwrap().with_partitions(4).unwrap().with_fill(Fill::Base);
+    let table: Table<Value> = Table::new("small", small, Instant::START).unwrap();
+    assert!(diagnose(&table, Instant::START).is_none());
+    load(&table, 0, 20, 1_000, spread);
+    let verdict = diagnose(&table, Instant::from_secs(20)).unwrap();
+    assert_eq!(verdict.name, VerdictName::TableTooSmall, "{}", verdict.text);
+    let table: Table<Value> = Table::new("fine", profile(), Instant::START).unwrap();
+    load(&table, 0, 20, 1_000, spread);
+    let verdict = diagnose(&table, Instant::from_secs(20)).unwrap();
+    assert_eq!(verdict.name, VerdictName::Healthy, "{}", verdict.text);
+
+    // Two containers of 7 RU a write: one even and too small, one split unevenly.
+    let cosmos = || Profile::cosmos_manual(2_000).unwrap().with_partitions(2).unwrap();
+    let table: Table<Value> = Table::new("even", cosmos(), Instant::START).unwrap();
+    load(&table, 0, 20, 500, spread);
+    assert_eq!(diagnose(&table, Instant::from_secs(20)).unwrap().name, VerdictName::TableTooSmall);
+    let table: Table<Value> = Table::new("uneven", cosmos(), Instant::START).unwrap();
+    table.split(table.report().partitions[0].id, None, Instant::START).unwrap();
+    load(&table, 0, 20, 250, spread);
+    let verdict = diagnose(&table, Instant::from_secs(20)).unwrap();
+    assert_eq!(verdict.name, VerdictName::UnevenRanges, "{}", verdict.text);
+    let table: Table<Value> = Table::new("one key", cosmos(), Instant::START).unwrap();
+    load(&table, 0, 20, 250, |i| ItemKey::new("hot", i));
+    assert_eq!(diagnose(&table, Instant::from_secs(20)).unwrap().name, VerdictName::HotKey);
+
+    // A key for each second: whatever is hot is somewhere else a moment later.
+    let table: Table<Value> = Table::new("log", profile(), Instant::START).unwrap();
+    load(&table, 0, 40, 1_800, |i| ItemKey::new(format!("second-{}", i / 1_800), i));
+    let verdict = diagnose(&table, Instant::from_secs(40)).unwrap();
+    assert_eq!(verdict.name, VerdictName::MovingHotSpot, "{}", verdict.text);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::key::{ItemKey, PartitionKey, SortKey};
 use crate::partition::{Admitted, PhysicalPartition};
-use crate::profile::Profile;
+use crate::profile::{Profile, Throughput};
 use crate::ring::{Owner, PartitionMap, Token};
 use crate::store::{Change, Collection, Directory, IndexEntry, Occupied, RangeIndex, Retired};
 use crate::units::Bytes;
@@ -85,6 +85,16 @@ impl<D: Document> Table<D> {
     /// The rules the table was created with; its throughput may have changed since.
     pub fn profile(&self) -> &Profile {
         &self.rules
+    }
+
+    /// The table's throughput now.
+    pub fn throughput(&self) -> Throughput {
+        *self.topology.lock().profile.throughput()
+    }
+
+    /// How many items a logical partition has.
+    pub fn items_of(&self, key: &PartitionKey) -> usize {
+        self.directory.get(key).map_or(0, |collection| collection.len())
     }
 
     /// How many physical partitions there are now.

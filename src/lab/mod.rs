@@ -31,6 +31,7 @@ pub mod run;
 mod search;
 mod sweep;
 pub mod sweep_report;
+mod table_verdict;
 mod verdict;
 
 pub use arrival::{ArrivalError, LENGTH_MAX, OPERATIONS_MAX, Phase, RATE_MAX, RateShape, Schedule, Spacing};
@@ -48,4 +49,5 @@ pub use replay::{
 };
 pub use search::{MAX_RATE_HOLD_SECONDS, MAX_RATE_THROTTLED_PER_MILLE, max_rate};
 pub use sweep::{KNEE_SHARE, SWEEP_POINTS_MAX, SuffixUse, Sweep, SweptDesign, SweptPoint};
+pub use table_verdict::diagnose;
 pub use verdict::{percent, whole};

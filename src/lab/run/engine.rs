@@ -449,6 +449,11 @@ impl<'s> Engine<'s> {
         }
     }
 
+    /// When the last of so many requests that were sent together is answered.
+    fn all_answered(&mut self, load: usize, capacity: Capacity, requests: usize, now: Instant) -> Instant {
+        (0..requests).map(|_| self.answered(load, capacity, now)).max().unwrap_or(now)
+    }
+
     fn answered(&mut self, load: usize, capacity: Capacity, now: Instant) -> Instant {
         let time = self.loads[load].spec.service_time[usize::from(capacity == Capacity::Write)];
         self.draws += 1;
@@ -562,8 +567,10 @@ impl<'s> Engine<'s> {
             self.loads[load].recorder.throttled_requests += 1;
         }
         if flight.members.is_empty() {
-            let capacity = self.loads[load].plans[plan].1.capacity;
-            let answered = self.answered(load, capacity, now);
+            let chosen = self.loads[load].plans[plan].1;
+            // A fan-out is over with its slowest request; a batch is one request.
+            let requests = if chosen.is_fan_out() { sent } else { 1 };
+            let answered = self.all_answered(load, chosen.capacity, requests, now);
             self.loads[load].retrier.succeeded(flight.attempts);
             self.loads[load].recorder.served(flight.intended, answered);
             self.free_worker(load, flight.by_worker, answered);

@@ -21,5 +21,6 @@ mod scenario;
 
 pub use engine::Observer;
 pub use outcome::run;
+pub(in crate::lab) use outcome::spread;
 pub use report::*;
 pub use scenario::*;

@@ -280,7 +280,12 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
 }
 
 /// Units a second of both capacities, in columns of equal width.
-fn spread(series: &[Series; 2], bin: u64, columns: usize, of: fn(&crate::heat::Tally) -> u64) -> Vec<f64> {
+pub(in crate::lab) fn spread(
+    series: &[Series; 2],
+    bin: u64,
+    columns: usize,
+    of: fn(&crate::heat::Tally) -> u64,
+) -> Vec<f64> {
     let mut sums = vec![0.0; columns];
     for series in series {
         for narrow in series.bins() {

@@ -123,6 +123,11 @@ impl Plan {
         self.bond == Bond::One && !(matches!(self.operation, Operation::Get(_)) && keys.reads_fan_out())
     }
 
+    /// Whether its members are requests of their own, sent at the same time, rather than parts of one.
+    pub(super) fn is_fan_out(&self) -> bool {
+        matches!(self.operation, Operation::Get(_) | Operation::ReadAll { .. })
+    }
+
     /// The one request of an operation that is one.
     #[inline]
     pub(super) fn single(&self, keys: &mut KeyStream, now: Instant) -> Member {

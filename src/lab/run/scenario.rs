@@ -165,8 +165,7 @@ pub struct IndexSpec {
 pub enum KeySpec {
     /// Drawn from a distribution.
     Drawn(DrawnKeys),
-    /// The rows of a file under a key design, in order; after the last comes the first. With them the share of rows that
-    /// have no entry is zero.
+    /// The rows of a file under a key design, in order; after the last comes the first.
     Rows(Arc<KeyedRows>),
 }
 
