@@ -81,6 +81,11 @@ impl Rng {
         below(self.next_u64(), bound)
     }
 
+    /// A number from 0 up to, not including, 1: a multiple of 2⁻⁵³.
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
     /// Puts `items` into a random order (Fisher–Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {

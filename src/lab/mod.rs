@@ -12,6 +12,7 @@
 //! The lab does not read files and does not print (`cli`).
 
 mod compare;
+mod distribution;
 mod keyed_rows;
 mod limits;
 mod mixed;
@@ -22,6 +23,7 @@ mod search;
 mod verdict;
 
 pub use compare::{Comparison, Experiment, LoadShape, Progress, Windows};
+pub use distribution::{Distribution, DistributionError, EXPONENT_MAX, KEYS_MAX, Sampler};
 pub use keyed_rows::{KeyedRows, KeyedRowsBuilder, SortRule};
 pub use limits::WriteLimits;
 pub use mixed::{MIX_PARTS_MAX, Mix};
