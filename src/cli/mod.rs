@@ -11,6 +11,7 @@ mod output;
 mod page;
 mod place;
 mod quantity;
+mod scenario;
 mod table;
 mod window;
 
