@@ -104,15 +104,16 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The names of the parameters of a text and their values, as TOML writes them.
-///
-/// # Errors
-/// As [`load`], as far as parameters are concerned.
-pub(crate) fn parameters(text: Text<'_>) -> Result<Vec<(String, String)>> {
+/// What a text says it shows; nothing where it does not say.
+pub(crate) fn about(text: Text<'_>) -> String {
     let faults = Faults::new(text.name, text.text);
-    let parameters = node::parse(text.text, &faults).and_then(|root| parameters_of(&root, &faults));
-    faults.finish()?;
-    Ok(shown(&parameters.unwrap_or_default()))
+    let root = node::parse(text.text, &faults).map(|root| root.value);
+    let Some(Value::Table(entries)) = root else { return String::new() };
+    let about = entries.into_iter().find(|entry| entry.name == "about").map(|entry| entry.node.value);
+    match about {
+        Some(Value::Text(about)) => about.split_whitespace().collect::<Vec<_>>().join(" "),
+        _ => String::new(),
+    }
 }
 
 /// Reads a scenario; `overrides` are parameters and their values as text, `seed` stands for the file's.

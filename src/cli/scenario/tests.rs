@@ -235,8 +235,6 @@ fn parameters_come_from_the_file_or_the_command_line() {
     assert_eq!(given.parameters, [("how".into(), "\"zipf\"".into()), ("n".into(), "9".into())]);
     assert_ne!(of_file.digest, given.digest);
     assert_eq!(of_file.digest, read_with(&text, &[("n", "5")]).unwrap().digest);
-    let names = parameters(Text { name: "f", text: &text, folder: None }).unwrap();
-    assert_eq!(names.len(), 2);
     assert_eq!(
         read_with(&text, &[("m", "9")]).unwrap_err().to_string(),
         "-p m: no such parameter (did you mean \"n\"?): there are how, n"
