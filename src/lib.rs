@@ -71,6 +71,7 @@ pub mod physics;
 pub mod profile;
 pub mod ring;
 pub mod rng;
+pub mod sim;
 mod store;
 #[cfg(feature = "testkit")]
 pub mod testkit;

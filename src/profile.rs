@@ -38,6 +38,12 @@ pub const COSMOS_PARTITION_RU: u64 = 10_000;
 pub const COSMOS_CREATION_RU: u64 = 6_000;
 /// Cosmos DB: the least manual throughput ("Service quotas": 400 RU/s).
 pub const COSMOS_MIN_RU: u64 = 400;
+/// Cosmos DB: the least autoscale maximum ("Provision autoscale throughput": 1,000 RU/s).
+pub const COSMOS_AUTOSCALE_MIN_RU: u64 = 1_000;
+/// Cosmos DB: what a serverless container of up to five partitions serves ("Serverless performance").
+pub const COSMOS_SERVERLESS_RU: u64 = 5_000;
+/// Cosmos DB: what each partition of a larger serverless container adds (the same page).
+pub const COSMOS_SERVERLESS_PARTITION_RU: u64 = 1_000;
 /// Cosmos DB: the largest item ("Service quotas": 2 MB).
 pub const COSMOS_ITEM_MAX: Bytes = Bytes::from_kb(2 * KB);
 /// Cosmos DB: a page of a query ("Service quotas": 4 MB).
@@ -143,6 +149,19 @@ pub enum Growth {
     AsNeeded,
 }
 
+/// How a Cosmos DB container is paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CosmosMode {
+    /// Fixed request units a second.
+    #[default]
+    Manual,
+    /// Up to a maximum at any time; billed by the highest of each hour ("Provision autoscale throughput").
+    Autoscale,
+    /// By the request; throughput follows the number of partitions ("Serverless performance": 5,000 RU/s up to five of them,
+    /// 1,000 more for each beyond).
+    Serverless,
+}
+
 /// How a table begins and behaves.
 ///
 /// - Throughput is positive and below what can be metered.
@@ -152,6 +171,7 @@ pub struct Profile {
     name: &'static str,
     service: Service,
     tariff: Tariff,
+    cosmos_mode: CosmosMode,
     throughput: Throughput,
     partition_throughput: Throughput,
     sharing: Sharing,
@@ -199,10 +219,42 @@ impl Profile {
     /// When the throughput is under the service's 400 RU/s, or absurd.
     pub fn cosmos_manual(request_units: u64) -> Result<Self> {
         check_cosmos_minimum(request_units)?;
-        let partitions = u32::try_from(request_units.div_ceil(COSMOS_CREATION_RU)).unwrap_or(u32::MAX);
+        Self::cosmos("cosmos", CosmosMode::Manual, request_units, COSMOS_CREATION_RU)
+    }
+
+    /// Cosmos DB with autoscale up to so many request units a second: one partition for each 10,000
+    /// ("Best practices for scaling provisioned throughput").
+    ///
+    /// # Errors
+    /// When the maximum is under the service's 1,000 RU/s, or absurd.
+    pub fn cosmos_autoscale(max: u64) -> Result<Self> {
+        if max < COSMOS_AUTOSCALE_MIN_RU {
+            return Err(Error::invalid(format!(
+                "Cosmos DB has no autoscale maximum under {COSMOS_AUTOSCALE_MIN_RU} RU/s, and this is {max}"
+            )));
+        }
+        Self::cosmos("cosmos-autoscale", CosmosMode::Autoscale, max, COSMOS_PARTITION_RU)
+    }
+
+    /// A serverless Cosmos DB container: one partition, 5,000 RU/s.
+    pub fn cosmos_serverless() -> Self {
+        match Self::cosmos(
+            "cosmos-serverless",
+            CosmosMode::Serverless,
+            COSMOS_SERVERLESS_RU,
+            COSMOS_PARTITION_RU,
+        ) {
+            Ok(profile) => profile,
+            Err(_) => unreachable!("the constants are positive and small"),
+        }
+    }
+
+    fn cosmos(name: &'static str, cosmos_mode: CosmosMode, request_units: u64, divisor: u64) -> Result<Self> {
+        let partitions = u32::try_from(request_units.div_ceil(divisor)).unwrap_or(u32::MAX);
         Self {
-            name: "cosmos",
+            name,
             service: Service::Cosmos,
+            cosmos_mode,
             tariff: Tariff::Cosmos(CosmosTariff::default()),
             throughput: Throughput::Request(Rate::per_second(request_units)?),
             partition_throughput: Throughput::Request(constant_rate(COSMOS_PARTITION_RU)),
@@ -226,6 +278,7 @@ impl Profile {
         Self {
             name,
             service: Service::DynamoDb,
+            cosmos_mode: CosmosMode::Manual,
             tariff: Tariff::DynamoDb,
             throughput,
             partition_throughput: Throughput::ReadWrite {
@@ -254,7 +307,14 @@ impl Profile {
     /// When there are none or more than [`PARTITIONS_MAX`]; for Cosmos DB also when a partition's even share would
     /// exceed the 10,000 RU/s it can serve.
     pub fn with_partitions(self, partitions: u32) -> Result<Self> {
-        Self { partitions, ..self }.checked()
+        let throughput = match self.cosmos_mode {
+            CosmosMode::Serverless => {
+                let units = COSMOS_SERVERLESS_RU.max(u64::from(partitions) * COSMOS_SERVERLESS_PARTITION_RU);
+                Throughput::Request(Rate::per_second(units)?)
+            }
+            CosmosMode::Manual | CosmosMode::Autoscale => self.throughput,
+        };
+        Self { partitions, throughput, ..self }.checked()
     }
 
     /// With keys placed by another hash or layout.
@@ -440,6 +500,11 @@ impl Profile {
     /// Whose rules apply.
     pub fn service(&self) -> Service {
         self.service
+    }
+
+    /// How a Cosmos DB container is paid for.
+    pub fn cosmos_mode(&self) -> CosmosMode {
+        self.cosmos_mode
     }
 
     /// The price list.

@@ -18,6 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["partition"],
     &["cluster"],
     &["client"],
+    &["sim"],
     &["graph", "lab", "testkit"],
 ];
 

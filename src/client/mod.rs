@@ -44,6 +44,7 @@ pub use filter::{Comparison, Filter};
 pub use operation::{Next, Operation};
 pub use record::Record;
 pub use request::{Reply, Request, Response};
+pub(crate) use retry::Retrier;
 pub use retry::RetryPolicy;
 pub use scan_rows::ScanRows;
 pub use write::{Move, MoveOutcome, Store, Sweep};

@@ -64,20 +64,20 @@ impl RetryPolicy {
 
 /// A policy at work: its random source and its quota, shared by all calls of an operation.
 #[derive(Clone, Debug)]
-pub(super) struct Retrier {
+pub(crate) struct Retrier {
     policy: RetryPolicy,
     rng: Rng,
     quota: u32,
 }
 
 impl Retrier {
-    pub(super) fn new(policy: RetryPolicy, seed: Seed) -> Self {
+    pub(crate) fn new(policy: RetryPolicy, seed: Seed) -> Self {
         Self { policy, rng: seed.stream("retry").rng(), quota: QUOTA }
     }
 
     /// How long to wait before sending a call again that has been tried `attempts` times and has waited `waited`;
     /// `None` when it is not to be sent again.
-    pub(super) fn wait(&mut self, attempts: u32, waited: Duration, told: Duration) -> Option<Duration> {
+    pub(crate) fn wait(&mut self, attempts: u32, waited: Duration, told: Duration) -> Option<Duration> {
         if attempts >= self.policy.attempts() {
             return None;
         }
@@ -99,7 +99,7 @@ impl Retrier {
     }
 
     /// A call succeeded after this many attempts.
-    pub(super) fn succeeded(&mut self, attempts: u32) {
+    pub(crate) fn succeeded(&mut self, attempts: u32) {
         if self.policy.has_quota() {
             let back = if attempts > 1 { (attempts - 1) * QUOTA_RETRY } else { 1 };
             self.quota = self.quota.saturating_add(back).min(QUOTA);

@@ -168,7 +168,7 @@ impl Recorder {
     }
 }
 
-fn new_histogram() -> Histogram<u64> {
+pub(super) fn new_histogram() -> Histogram<u64> {
     match Histogram::new_with_max(RESPONSE_MAX_US, HISTOGRAM_DIGITS) {
         Ok(histogram) => histogram,
         Err(_) => unreachable!("a day and three digits are within what a histogram can have"),

@@ -46,13 +46,31 @@ pub struct BankedWindow {
 impl BankedWindow {
     /// A budget of `rate_milli` a second that begins at `now` with an empty bank.
     pub fn new(rate_milli: u64, burst: Option<CosmosBurst>, leak_per_mille: u64, now: Instant) -> Self {
-        let burst = burst.filter(|burst| rate_milli < burst.ceiling * MILLI);
         Self { rate_milli, leak_per_mille, burst, second: now.second(), used_milli: 0, bank_milli: 0 }
     }
 
     /// Request units a second, in thousandths.
     pub fn rate_milli(&self) -> u64 {
         self.rate_milli
+    }
+
+    /// Another rate from `now` on. What is banked stays, as far as the new rate can bank it.
+    pub fn set_rate(&mut self, now: Instant, rate_milli: u64) {
+        self.roll(now);
+        self.rate_milli = rate_milli;
+        let most = self.active_burst().map_or(0, |burst| rate_milli.saturating_mul(burst.seconds));
+        self.bank_milli = self.bank_milli.min(most);
+    }
+
+    /// The burst that this rate has: none from its ceiling on.
+    fn active_burst(&self) -> Option<CosmosBurst> {
+        self.burst.filter(|burst| self.rate_milli < burst.ceiling * MILLI)
+    }
+
+    /// What was used in the second of `now`, in thousandths.
+    pub fn used_milli(&mut self, now: Instant) -> u64 {
+        self.roll(now);
+        self.used_milli
     }
 
     /// What is banked, in thousandths of a unit.
@@ -66,7 +84,7 @@ impl BankedWindow {
         if second <= self.second {
             return;
         }
-        if let Some(burst) = self.burst {
+        if let Some(burst) = self.active_burst() {
             let idle = (second - self.second - 1).saturating_mul(self.rate_milli);
             let unused = self.rate_milli.saturating_sub(self.used_milli).saturating_add(idle);
             let most = self.rate_milli.saturating_mul(burst.seconds);
@@ -80,7 +98,9 @@ impl BankedWindow {
         self.roll(now);
         let share = self.rate_milli + self.rate_milli * self.leak_per_mille / 1_000;
         self.used_milli < share
-            || self.burst.is_some_and(|burst| self.bank_milli > 0 && self.used_milli < burst.ceiling * MILLI)
+            || self
+                .active_burst()
+                .is_some_and(|burst| self.bank_milli > 0 && self.used_milli < burst.ceiling * MILLI)
     }
 
     /// Pays for a request that was admitted.

@@ -7,12 +7,16 @@
 //!
 //! It does not know tables, stores or clients.
 
+mod auto_scaling;
 mod bank;
 mod heat_split;
 mod on_demand;
+mod reason;
 mod switches;
 
+pub use auto_scaling::{AutoScaler, AutoScaling, DecreaseQuota};
 pub use bank::{BankedWindow, CosmosBurst};
 pub use heat_split::{Declined, HeatSplit, HeatWatch, Place};
 pub use on_demand::{ON_DEMAND_PEAK_MINUTES, OnDemandPeak};
+pub use reason::Cause;
 pub use switches::{Adaptive, EventualReads, Switches};

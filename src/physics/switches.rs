@@ -8,6 +8,9 @@ pub enum Adaptive {
     /// At once, from one pool ("Burst and adaptive capacity"; instant since 2019, *recalled*). The default.
     #[default]
     Instant,
+    /// Late: each partition has its even share until it has been throttled for a while, 5 to 30 minutes, and then draws on
+    /// the pool (2017 to 2019, *recalled*).
+    Delayed,
     /// Not at all: an even share for each partition, as before adaptive capacity (Elhemali and others, "Amazon DynamoDB",
     /// USENIX ATC 2022, section on the first years).
     None,
@@ -36,6 +39,9 @@ pub struct Switches {
     /// DynamoDB: the table has a local secondary index, which keeps an item collection on one partition ("Burst and
     /// adaptive capacity").
     pub local_index: bool,
+    /// Cosmos DB with autoscale: each partition scales by itself ("Provision autoscale throughput": accounts made after
+    /// September 2024; an older page says November 2023). Changes what is billed, not what is throttled.
+    pub whole_autoscale: bool,
     /// Cosmos DB: burst capacity; `None`, the default, is how an account begins.
     pub burst: Option<CosmosBurst>,
     /// Cosmos DB: thousandths by which a partition serves more than its share before it refuses. Zero by default; 140 fits

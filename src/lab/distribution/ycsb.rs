@@ -56,7 +56,8 @@ impl YcsbZipfian {
         } else if share < self.two {
             1
         } else {
-            (ITEMS * libm::pow(self.eta * share - self.eta + 1.0, self.alpha)) as u64
+            // The power of YCSB, in two steps that cost half as much.
+            (ITEMS * libm::exp(self.alpha * libm::log1p(self.eta * (share - 1.0)))) as u64
         }
     }
 
