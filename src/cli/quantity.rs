@@ -75,7 +75,11 @@ const SPAN_MAX: Duration = Duration::from_secs(3_650 * 86_400);
 
 /// A span of time from none to ten years: `90s`, `10m`, `1h30m`, `1.5h`, `250ms`, `2d`.
 pub(crate) fn span(text: &str) -> Result<Duration> {
-    let wrong = || Error::invalid(format!("{text:?} is not a time: write it like \"90s\", \"10m\", \"1h30m\" or \"250ms\""));
+    let wrong = || {
+        Error::invalid(format!(
+            "{text:?} is not a time: write it like \"90s\", \"10m\", \"1h30m\" or \"250ms\""
+        ))
+    };
     let mut rest = text.trim();
     if rest.is_empty() {
         return Err(wrong());
@@ -84,7 +88,8 @@ pub(crate) fn span(text: &str) -> Result<Duration> {
     while !rest.is_empty() {
         let unit_at = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
         let (digits, after) = rest.split_at(unit_at);
-        let (unit, factor) = SPAN_UNITS.into_iter().find(|(unit, _)| after.starts_with(unit)).ok_or_else(wrong)?;
+        let (unit, factor) =
+            SPAN_UNITS.into_iter().find(|(unit, _)| after.starts_with(unit)).ok_or_else(wrong)?;
         nanos += decimal(digits, factor).ok_or_else(wrong)?;
         if nanos > SPAN_MAX.as_nanos() {
             return Err(Error::invalid(format!("{text} is too long: give at most ten years")));
@@ -133,7 +138,8 @@ pub(crate) fn show_span(span: Duration) -> String {
 
 /// A rate in so many a second: `5000`, `5000/s`, `300/min`, `10/h`.
 pub(crate) fn rate(text: &str) -> Result<f64> {
-    let wrong = || Error::invalid(format!("{text:?} is not a rate: write it like 5000, \"5000/s\" or \"300/min\""));
+    let wrong =
+        || Error::invalid(format!("{text:?} is not a rate: write it like 5000, \"5000/s\" or \"300/min\""));
     let (digits, unit) = text.split_once('/').unwrap_or((text, "s"));
     let seconds = match unit.trim() {
         "s" | "sec" | "second" => 1.0,
@@ -221,7 +227,9 @@ mod tests {
             assert_eq!(super::span(&show_span(span)).unwrap(), span, "{text}");
         }
         assert_eq!(show_span(Duration::from_millis(5_400_250)), "1h30m250ms");
-        for text in ["", "5", "s", "1.s", ".5s", "1..5s", "-5s", "5 parsecs", "11y", "4000d", "99999999999999999999s"] {
+        for text in
+            ["", "5", "s", "1.s", ".5s", "1..5s", "-5s", "5 parsecs", "11y", "4000d", "99999999999999999999s"]
+        {
             assert!(span(text).is_err(), "{text}");
         }
     }

@@ -156,8 +156,7 @@ fn sweep_over(
     // All are read before the first runs.
     let mut scenarios = Vec::new();
     for value in &values {
-        let with: Vec<_> =
-            parameters.iter().cloned().chain([(name.clone(), (*value).to_owned())]).collect();
+        let with: Vec<_> = parameters.iter().cloned().chain([(name.clone(), (*value).to_owned())]).collect();
         let loaded = source.load(&with, arguments.seed).map_err(|error| match values.len() {
             1 => error,
             _ => error.within(format!("with {name} = {value}")),
@@ -180,8 +179,11 @@ fn sweep_over(
     if arguments.json {
         output::print(&json(&told)?)?;
     } else {
-        let columns: Vec<Column> =
-            values.iter().zip(&told).map(|(value, told)| Column::new(format!("{name} = {value}"), told)).collect::<Result<_>>()?;
+        let columns: Vec<Column> = values
+            .iter()
+            .zip(&told)
+            .map(|(value, told)| Column::new(format!("{name} = {value}"), told))
+            .collect::<Result<_>>()?;
         output::print(&run_text::sweep_text(&told, &name, &side_by_side::table(&columns)))?;
     }
     Ok(told.iter().all(|told| told.report.passed()))
@@ -287,7 +289,9 @@ impl Source {
         let mut bytes = Vec::new();
         file.take(scenario::TEXT_MAX + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
         if bytes.len() as u64 > scenario::TEXT_MAX {
-            return Err(unreadable(&"it is over 4 MB, which no scenario is; a data file belongs in keys = { file = … }"));
+            return Err(unreadable(
+                &"it is over 4 MB, which no scenario is; a data file belongs in keys = { file = … }",
+            ));
         }
         let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();

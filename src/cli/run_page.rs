@@ -26,7 +26,8 @@ fn one(out: &mut String, report: &RunReport) {
     let _ = writeln!(out, "<h1>{}</h1>\n<p>{}</p>", escape(&report.scenario), escape(&report.about));
     let _ = writeln!(out, "<p>Seed {}, {} s of virtual time.</p>", report.seed, figure(report.seconds));
     for verdict in &report.verdicts {
-        let _ = writeln!(out, "<p><strong>{}</strong>: {}</p>", escape(&verdict.table), escape(&verdict.text));
+        let _ =
+            writeln!(out, "<p><strong>{}</strong>: {}</p>", escape(&verdict.table), escape(&verdict.text));
     }
     let loads = report.loads.iter().map(|load| {
         vec![
@@ -51,7 +52,10 @@ fn one(out: &mut String, report: &RunReport) {
     });
     table(out, &["table", "profile", "throughput", "partitions", "max/mean"], tables);
     let events = report.tables.iter().flat_map(|table| {
-        table.history.iter().map(|event| vec![table.name.clone(), format!("{} s", figure(event.at_s)), event.what.clone()])
+        table
+            .history
+            .iter()
+            .map(|event| vec![table.name.clone(), format!("{} s", figure(event.at_s)), event.what.clone()])
     });
     table(out, &["table", "at", "what happened"], events);
     let thresholds = report.thresholds.iter().map(|threshold| {
@@ -85,5 +89,9 @@ fn table(out: &mut String, heads: &[&str], rows: impl Iterator<Item = Vec<String
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
 }

@@ -23,8 +23,8 @@ pub(crate) fn text(told: &Told) -> String {
     heading(&mut out, told);
     let _ = write!(out, "\n{}", loads(report));
     let _ = write!(out, "\n{}", tables(report));
+    section(&mut out, courses(report));
     section(&mut out, reasons(report));
-    section(&mut out, declined(report));
     section(&mut out, history(report));
     section(&mut out, skews(report));
     published(&mut out, report);
@@ -46,7 +46,8 @@ pub(crate) fn sweep_text(told: &[Told], parameter: &str, figures: &str) -> Strin
     let _ = write!(out, "\n{figures}");
     for told in told {
         let value = told.parameters.get(parameter).map(String::as_str).unwrap_or_default();
-        let lines = verdicts(&told.report).into_iter().map(|line| format!("{parameter} = {}: {line}", clean(value)));
+        let lines =
+            verdicts(&told.report).into_iter().map(|line| format!("{parameter} = {}: {line}", clean(value)));
         section(&mut out, lines.collect());
         for threshold in told.report.thresholds.iter().filter(|threshold| !threshold.passed) {
             let line = format!("FAILED {} (it is {})", clean(&threshold.threshold), figure(threshold.value));
@@ -155,10 +156,12 @@ fn tables(report: &RunReport) -> Table {
             of.profile.clone(),
             of.throughput.clone(),
             partitions,
-            hottest.map_or_else(|| "–".into(), |hottest| format!("{} p{}", percent(hottest.share), hottest.id)),
-            of.top_keys
-                .first()
-                .map_or_else(|| "–".into(), |key| format!("{} {}", percent(key.share), cut(&key.key, KEY_CELL))),
+            hottest
+                .map_or_else(|| "–".into(), |hottest| format!("{} p{}", percent(hottest.share), hottest.id)),
+            of.top_keys.first().map_or_else(
+                || "–".into(),
+                |key| format!("{} {}", percent(key.share), cut(&key.key, KEY_CELL)),
+            ),
             figure(of.max_over_mean),
         ]);
     }
@@ -183,31 +186,20 @@ fn reasons(report: &RunReport) -> Vec<String> {
             })
             .collect();
         let more = load.reasons.len().saturating_sub(REASONS_MAX);
-        let more = if more > 0 { format!("; and {}", counted(more as u64, "more reason")) } else { String::new() };
-        lines.push(format!("{} throttled: {}{more}", clean(&load.name), listed.join("; ")));
+        let more =
+            if more > 0 { format!("; and {}", counted(more as u64, "more reason")) } else { String::new() };
         let events = load.read_throttle_events + load.write_throttle_events;
-        if events > 0 {
-            lines.push(format!(
-                "  in CloudWatch: {} ReadThrottleEvents, {} WriteThrottleEvents, {} ThrottledRequests",
+        let in_cloud_watch = match events {
+            0 => String::new(),
+            _ => format!(
+                ". In CloudWatch: {} ReadThrottleEvents, {} WriteThrottleEvents, {} ThrottledRequests",
                 whole(load.read_throttle_events as f64),
                 whole(load.write_throttle_events as f64),
                 whole(load.throttled_requests as f64)
-            ));
-        }
+            ),
+        };
+        lines.push(format!("{} throttled: {}{more}{in_cloud_watch}", clean(&load.name), listed.join("; ")));
     }
-    lines
-}
-
-/// Partitions that are hot and do not split.
-fn declined(report: &RunReport) -> Vec<String> {
-    let mut lines = Vec::new();
-    for table in &report.tables {
-        for partition in table.partitions.iter().filter(|partition| !partition.declined.is_empty()) {
-            let (name, why) = (clean(&table.name), clean(&partition.declined));
-            lines.push(format!("{name}: partition {} is hot and does not split: {why}", partition.id));
-        }
-    }
-    lines.truncate(HISTORY_MAX);
     lines
 }
 
@@ -231,19 +223,63 @@ fn history_of(table: &TableReport) -> Vec<String> {
 
 fn skews(report: &RunReport) -> Vec<String> {
     let one = |what: &str, asked: Option<f64>, came: f64| match asked {
-        Some(asked) => format!("{what} {} of the load asked for, {} came", percent(asked), percent(came)),
-        None => format!("{what} {} came", percent(came)),
+        Some(asked) => format!("{what} {} and {}", percent(asked), percent(came)),
+        None => format!("{what} {}", percent(came)),
     };
     let line = |load: &LoadReport, skew: &SkewReport| {
         format!(
-            "skew of {}: {}; {}; {}",
+            "keys of {}, share of its load {}: {}, {}, {}",
             clean(&load.name),
-            one("hottest key", skew.top_1_asked, skew.top_1),
-            one("ten hottest", skew.top_10_asked, skew.top_10),
-            one("hottest hundredth", skew.top_percent_asked, skew.top_percent)
+            if skew.top_1_asked.is_some() { "asked for and as it came" } else { "as it came" },
+            one("the hottest", skew.top_1_asked, skew.top_1),
+            one("the ten hottest", skew.top_10_asked, skew.top_10),
+            one("the hottest hundredth", skew.top_percent_asked, skew.top_percent)
         )
     };
     report.loads.iter().filter_map(|load| Some(line(load, load.skew.as_ref()?))).collect()
+}
+
+/// Characters of a course at the most.
+const COURSE_WIDTH: usize = 60;
+
+/// A course is drawn when its lowest part is under this share of its highest.
+const COURSE_EVEN: f64 = 0.8;
+
+/// What loads came to over time, where that changed.
+fn courses(report: &RunReport) -> Vec<String> {
+    let width = report.loads.iter().map(|load| load.name.chars().count()).max().unwrap_or(0).min(NAME_CELL);
+    let line = |load: &LoadReport| {
+        let (bars, most, seconds) = course(&load.course.served, load.course.bin_seconds)?;
+        let name = clean(&cut(&load.name, NAME_CELL));
+        Some(format!(
+            "{name:width$} {bars} served/s up to {}, {} s each",
+            figure(most),
+            whole(seconds as f64)
+        ))
+    };
+    let lines: Vec<String> = report.loads.iter().filter_map(line).collect();
+    lines
+}
+
+/// Bars of eight heights for the means of a course, the highest mean and the seconds that a bar stands for; `None` where it
+/// is even.
+fn course(served: &[f64], bin_seconds: u64) -> Option<(String, f64, u64)> {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let per_bar = served.len().div_ceil(COURSE_WIDTH).max(1);
+    let means: Vec<f64> =
+        served.chunks(per_bar).map(|bins| bins.iter().sum::<f64>() / bins.len() as f64).collect();
+    let most = means.iter().copied().fold(0.0, f64::max);
+    // The last bar is part of a bin only.
+    let least = means.iter().rev().skip(1).copied().fold(most, f64::min);
+    if most <= 0.0 || least >= most * COURSE_EVEN {
+        return None;
+    }
+    let bar = |mean: f64| match mean {
+        0.0 => ' ',
+        // Nothing and hardly anything look different.
+        mean => BARS[((mean / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
+    };
+    Some((means.into_iter().map(bar).collect(), most, per_bar as u64 * bin_seconds))
 }
 
 fn published(out: &mut String, report: &RunReport) {
@@ -256,7 +292,6 @@ fn published(out: &mut String, report: &RunReport) {
         ("accepted", Align::Right),
         ("here", Align::Right),
         ("", Align::Left),
-        ("source", Align::Left),
     ]);
     for of in &report.published {
         table.row(vec![
@@ -265,10 +300,16 @@ fn published(out: &mut String, report: &RunReport) {
             format!("{}–{}", figure(of.accepted.0), figure(of.accepted.1)),
             figure(of.ours),
             if of.reproduced { "reproduced" } else { "NOT reproduced" }.into(),
-            of.source.clone(),
         ]);
     }
     let _ = write!(out, "\n{table}");
+    let mut told: Vec<&str> = Vec::new();
+    for of in &report.published {
+        if !told.contains(&of.source.as_str()) {
+            told.push(&of.source);
+            let _ = writeln!(out, "{}", wrapped(&format!("published: {}", clean(&of.source))));
+        }
+    }
 }
 
 fn thresholds(out: &mut String, report: &RunReport) {
@@ -284,6 +325,24 @@ fn thresholds(out: &mut String, report: &RunReport) {
 }
 
 fn verdicts(report: &RunReport) -> Vec<String> {
-    let line = |verdict: &hotplate::lab::run::Verdict| format!("{}: {}", clean(&verdict.table), clean(&verdict.text));
+    let line = |verdict: &hotplate::lab::run::Verdict| {
+        format!("{}: {}", clean(&verdict.table), clean(&verdict.text))
+    };
     report.verdicts.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_course_is_drawn_where_it_changes() {
+        assert_eq!(course(&[100.0, 99.0, 101.0, 40.0], 1), None);
+        assert_eq!(course(&[], 1), None);
+        assert_eq!(course(&[0.0, 0.0], 1), None);
+        let (bars, most, seconds) = course(&[0.0, 1.0, 50.0, 100.0], 5).unwrap();
+        assert_eq!((bars.as_str(), most, seconds), (" ▁▄█", 100.0, 5));
+        let (bars, _, seconds) = course(&(0..240).map(f64::from).collect::<Vec<_>>(), 2).unwrap();
+        assert_eq!((bars.chars().count(), seconds), (60, 8));
+    }
 }

@@ -87,7 +87,8 @@ impl Column {
             push("hottest key", table["top_keys"][0]["share"].as_f64(), Unit::Share);
             push("max/mean", table["max_over_mean"].as_f64(), Unit::Number);
         }
-        figures.extend(report["seconds"].as_f64().map(|seconds| ("seconds".to_owned(), seconds, Unit::Number)));
+        figures
+            .extend(report["seconds"].as_f64().map(|seconds| ("seconds".to_owned(), seconds, Unit::Number)));
         let thresholds = list("thresholds");
         let passed = thresholds.iter().filter(|threshold| threshold["passed"] == true).count();
         Self { head, figures, thresholds: (passed, thresholds.len()) }
@@ -125,7 +126,9 @@ pub(crate) fn table(columns: &[Column]) -> String {
     heads.extend(columns.iter().map(|column| (column.head.as_str(), Align::Right)));
     let mut table = Table::new(&heads);
     for name in names(columns) {
-        let cell = |column: &Column| column.find(&name).map_or_else(|| "–".into(), |(value, unit)| show(value, unit));
+        let cell = |column: &Column| {
+            column.find(&name).map_or_else(|| "–".into(), |(value, unit)| show(value, unit))
+        };
         table.row([name.clone()].into_iter().chain(columns.iter().map(cell)).collect());
     }
     if columns.iter().any(|column| column.thresholds.1 > 0) {
@@ -184,14 +187,15 @@ impl Baseline {
         if length > BASELINE_MAX {
             return Err(wrong("is too large for a report".into()));
         }
-        let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let report: Value =
             serde_json::from_str(&text).map_err(|error| wrong(format!("is no report of a run: {error}")))?;
         match report["schema"].as_u64() {
             Some(schema) if schema == u64::from(SCHEMA) => Ok(Self { base: base.to_owned(), report }),
-            Some(schema) => Err(wrong(format!(
-                "has the shape {schema}, and this version reads {SCHEMA}: save it again"
-            ))),
+            Some(schema) => {
+                Err(wrong(format!("has the shape {schema}, and this version reads {SCHEMA}: save it again")))
+            }
             None => Err(wrong("is no report of a run: save one with --save, or with --json".into())),
         }
     }
@@ -217,12 +221,18 @@ impl Baseline {
     /// None that a report can cause.
     pub(crate) fn beside(&self, told: &Told) -> Result<String> {
         let columns = [Column::of(self.base.clone(), &self.report), Column::new("now".into(), told)?];
-        let heads =
-            [("", Align::Left), (columns[0].head.as_str(), Align::Right), ("now", Align::Right), ("change", Align::Right)];
+        let heads = [
+            ("", Align::Left),
+            (columns[0].head.as_str(), Align::Right),
+            ("now", Align::Right),
+            ("change", Align::Right),
+        ];
         let mut table = Table::new(&heads);
         for name in names(&columns) {
             let (then, now) = (columns[0].find(&name), columns[1].find(&name));
-            let cell = |found: Option<(f64, Unit)>| found.map_or_else(|| "–".into(), |(value, unit)| show(value, unit));
+            let cell = |found: Option<(f64, Unit)>| {
+                found.map_or_else(|| "–".into(), |(value, unit)| show(value, unit))
+            };
             let change = match (then, now) {
                 (Some((then, _)), Some((now, _))) => change(then, now),
                 (None, _) => "new".into(),
@@ -232,7 +242,8 @@ impl Baseline {
         }
         let mut out = table.to_string();
         if self.report["digest"].as_str().is_some_and(|digest| digest != told.digest) {
-            let _ = writeln!(out, "The scenario or its parameters have changed since {} was saved.", self.base);
+            let _ =
+                writeln!(out, "The scenario or its parameters have changed since {} was saved.", self.base);
         }
         if self.report["seed"].as_u64().is_some_and(|seed| seed != told.report.seed) {
             let _ = writeln!(out, "The seed is another than that of {}.", self.base);
@@ -269,7 +280,10 @@ mod tests {
 
     #[test]
     fn figures_are_rows_and_runs_are_columns() {
-        let columns = [Column::of("n = 1".into(), &report(1_000.0, 4)), Column::of("n = 2".into(), &report(2_500.0, 8))];
+        let columns = [
+            Column::of("n = 1".into(), &report(1_000.0, 4)),
+            Column::of("n = 2".into(), &report(2_500.0, 8)),
+        ];
         let expected = "\
                          n = 1      n = 2
 w: served/s              1,000      2,500

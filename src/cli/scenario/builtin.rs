@@ -17,7 +17,34 @@ macro_rules! built_in {
 
 /// All of them, in the order of `--list`.
 pub(crate) const BUILT_IN: &[BuiltIn] = built_in![
+    "l1-one-key",
+    "l2-sorted-load",
+    "l3-shuffled-load",
+    "l4-provisioned-load",
+    "q1-one-partition-reads",
+    "a2-split-under-reads",
+    "a3-split-persists",
+    "more-ru-less-throughput",
+    "gsi-topic-hot",
+    "low-util-throttle",
     "single-key-backend",
+    "status-gsi",
+    "limiter-key",
+    "poll-one-item",
+    "celebrity-read",
+    "read-replica-keys",
+    "hour-bucket",
+    "append-log",
+    "scale-up-down",
+    "cold-table-bulk-load",
+    "batch-loader-skew",
+    "import-then-shrink",
+    "fan-out-bill",
+    "burst-spent",
+    "retry-storm",
+    "shard-sweep",
+    "time-series",
+    "time-series-one-table",
 ];
 
 /// The one of this name.

@@ -13,8 +13,18 @@ use hotplate::profile::{Profile, Service, Throughput};
 use std::time::Duration;
 
 /// The keys of an event.
-const KEYS: &[&str] =
-    &["at", "table", "throughput", "on_demand", "provisioned", "warm", "split", "split_key", "merge", "redistribute"];
+const KEYS: &[&str] = &[
+    "at",
+    "table",
+    "throughput",
+    "on_demand",
+    "provisioned",
+    "warm",
+    "split",
+    "split_key",
+    "merge",
+    "redistribute",
+];
 
 /// Those of which each event has one.
 const CHANGES: [&str; 8] =
@@ -111,7 +121,10 @@ fn change(fields: &Fields<'_>, state: &mut State, context: &Context<'_>) -> Opti
             let warm = fields.need(key, |node| tables::warm(node, context, before))?;
             // "Warm throughput": it can be raised, never lowered.
             if warm[0] < before[0] || warm[1] < before[1] {
-                fields.fault(key, format!("warm throughput is never lowered, and it was {} and {}", before[0], before[1]));
+                fields.fault(
+                    key,
+                    format!("warm throughput is never lowered, and it was {} and {}", before[0], before[1]),
+                );
                 return None;
             }
             state.warm = warm;
@@ -135,10 +148,14 @@ fn change(fields: &Fields<'_>, state: &mut State, context: &Context<'_>) -> Opti
 fn possible(key: &str, kind: Kind) -> Read<()> {
     let service = kind.service();
     match (key, kind) {
-        ("throughput", Kind::OnDemand) => Err("the table is in on-demand mode by then: take provisioned".into()),
+        ("throughput", Kind::OnDemand) => {
+            Err("the table is in on-demand mode by then: take provisioned".into())
+        }
         ("throughput", Kind::Serverless) => Err("a serverless container has no throughput to change".into()),
         ("on_demand", Kind::OnDemand) => Err("the table is in on-demand mode already".into()),
-        ("provisioned", Kind::Provisioned) => Err("the table is in provisioned mode already: take throughput".into()),
+        ("provisioned", Kind::Provisioned) => {
+            Err("the table is in provisioned mode already: take throughput".into())
+        }
         ("warm", Kind::Provisioned) => Err("warm throughput is known here for on-demand tables only".into()),
         ("on_demand" | "provisioned" | "warm", _) if service == Service::Cosmos => {
             Err("only DynamoDB has it, and the table is a Cosmos DB container".into())
@@ -149,7 +166,9 @@ fn possible(key: &str, kind: Kind) -> Read<()> {
         ("merge" | "redistribute", _) if service == Service::DynamoDb => {
             Err("only Cosmos DB has it, and the table is DynamoDB's, whose partitions never merge".into())
         }
-        ("redistribute", Kind::Serverless) => Err("a serverless container has no throughput to redistribute".into()),
+        ("redistribute", Kind::Serverless) => {
+            Err("a serverless container has no throughput to redistribute".into())
+        }
         _ => Ok(()),
     }
 }

@@ -75,7 +75,10 @@ pub(crate) fn nearest<'n>(wrong: &str, names: &[&'n str]) -> Option<&'n str> {
     let wrong = same(wrong);
     let most = (wrong.chars().count() / 3).max(1);
     let distances = names.iter().map(|name| (distance(&wrong, &same(name)), *name));
-    distances.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+    distances
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }
 
 /// Insertions, deletions, changes and swaps of neighbours that make `b` of `a` (Damerau, 1964; restricted).

@@ -22,14 +22,16 @@ const SIGNS: [(&str, Comparison); 4] = [
 ];
 
 /// The form of a threshold, for errors.
-const CHECK_FORM: &str = "write it like \"throttled_share of writers during 5m..10m <= 0.01\", with <, <=, >= or >";
+const CHECK_FORM: &str =
+    "write it like \"throttled_share of writers during 5m..10m <= 0.01\", with <, <=, >= or >";
 
 /// Reads a threshold; `loads` are the names that a figure may be of.
 pub(super) fn threshold(node: &Node, loads: &[&str], context: &Context<'_>) -> Option<Threshold> {
     let fields = Fields::open(node, "a threshold", &["check"], context.faults)?;
     fields.need("check", |node| {
         let text = read::text(node)?;
-        let signs = SIGNS.into_iter().filter_map(|(sign, comparison)| Some((text.find(sign)?, sign, comparison)));
+        let signs =
+            SIGNS.into_iter().filter_map(|(sign, comparison)| Some((text.find(sign)?, sign, comparison)));
         let (at, sign, comparison) = signs
             .min_by_key(|(at, sign, _)| (*at, usize::MAX - sign.len()))
             .ok_or_else(|| format!("{text:?} compares nothing: {CHECK_FORM}"))?;
@@ -59,7 +61,11 @@ pub(super) fn published(node: &Node, loads: &[&str], context: &Context<'_>) -> O
     let value = fields.need("value", read::number);
     let accepted = fields.need("accepted", |node| {
         let (least, most) = read::pair(node, read::number)?;
-        if least > most { Err("the first is the least and the second the most".into()) } else { Ok((least, most)) }
+        if least > most {
+            Err("the first is the least and the second the most".into())
+        } else {
+            Ok((least, most))
+        }
     });
     let source = fields.need("source", read::text);
     Some(Published { figure: figure?, value: value?, accepted: accepted?, source: source? })
@@ -69,7 +75,8 @@ pub(super) fn published(node: &Node, loads: &[&str], context: &Context<'_>) -> O
 fn figure(text: &str, loads: &[&str]) -> Read<Figure> {
     let mut words = text.split_whitespace();
     let known = FigureName::ALL.map(FigureName::as_str);
-    let first = words.next().ok_or_else(|| format!("a figure is missing: give one of {}", known.join(", ")))?;
+    let first =
+        words.next().ok_or_else(|| format!("a figure is missing: give one of {}", known.join(", ")))?;
     let name = FigureName::ALL.into_iter().find(|name| name.as_str() == first).ok_or_else(|| {
         format!("{first:?} is no figure{}: there are {}", suggestion(first, &known), known.join(", "))
     })?;
@@ -124,7 +131,10 @@ fn of_a_load(name: FigureName) -> bool {
 /// Whether a figure can be of a part of the run.
 fn in_time(name: FigureName) -> bool {
     use FigureName as F;
-    matches!(name, F::ServedPerS | F::UnitsPerS | F::ThrottledShare | F::GaveUpShare | F::AttemptsPerOperation)
+    matches!(
+        name,
+        F::ServedPerS | F::UnitsPerS | F::ThrottledShare | F::GaveUpShare | F::AttemptsPerOperation
+    )
 }
 
 #[cfg(test)]
@@ -141,7 +151,11 @@ mod tests {
             ("served_per_s during 0s..2m of writers", Some("writers"), Some((second(0), second(120)))),
         ] {
             let read = figure(text, &["writers"]).unwrap();
-            assert_eq!(read, Figure { name: FigureName::ServedPerS, load: load.map(Into::into), during }, "{text}");
+            assert_eq!(
+                read,
+                Figure { name: FigureName::ServedPerS, load: load.map(Into::into), during },
+                "{text}"
+            );
         }
     }
 
@@ -149,7 +163,10 @@ mod tests {
     fn what_is_no_figure_is_told() {
         for (text, expected) in [
             ("", "a figure is missing: give one of served_per_s, "),
-            ("served_per_sec", "\"served_per_sec\" is no figure (did you mean \"served_per_s\"?): there are "),
+            (
+                "served_per_sec",
+                "\"served_per_sec\" is no figure (did you mean \"served_per_s\"?): there are ",
+            ),
             ("p99_ms of writer", "\"writer\" is no load (did you mean \"writers\"?): there are writers"),
             ("p99_ms during 1m..2m", "p99_ms is a figure of the whole run: leave \"during 1m..2m\" out"),
             ("splits of writers", "splits is a figure of tables: leave \"of writers\" out"),
@@ -165,7 +182,9 @@ mod tests {
 
     #[test]
     fn bounds_are_numbers_or_percentages() {
-        for (text, value) in [("0.01", 0.01), ("1%", 0.01), ("1_000", 1_000.0), ("1,000", 1_000.0), ("-1", -1.0)] {
+        for (text, value) in
+            [("0.01", 0.01), ("1%", 0.01), ("1_000", 1_000.0), ("1,000", 1_000.0), ("-1", -1.0)]
+        {
             assert_eq!(bound_of(text), Some(value), "{text}");
         }
         for text in ["", "%", "fast", "NaN", "inf"] {

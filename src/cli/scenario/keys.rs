@@ -26,13 +26,36 @@ use std::time::Duration;
 
 /// The keys of `keys`.
 const KEYS: &[&str] = &[
-    "name", "count", "names", "distribution", "weights", "exponent", "keys_share", "load_share", "every", "items", "run",
-    "suffix", "file", "template", "sort",
+    "name",
+    "count",
+    "names",
+    "distribution",
+    "weights",
+    "exponent",
+    "keys_share",
+    "load_share",
+    "every",
+    "items",
+    "run",
+    "suffix",
+    "file",
+    "template",
+    "sort",
 ];
 
 /// Keys that only drawn keys have.
 const DRAWN: &[&str] = &[
-    "name", "count", "names", "distribution", "weights", "exponent", "keys_share", "load_share", "every", "items", "run",
+    "name",
+    "count",
+    "names",
+    "distribution",
+    "weights",
+    "exponent",
+    "keys_share",
+    "load_share",
+    "every",
+    "items",
+    "run",
     "suffix",
 ];
 
@@ -47,6 +70,9 @@ const SUFFIXES_MAX: u32 = 10_000;
 
 /// Operations in a row about one key at the most.
 const RUN_MAX: u64 = 1_000_000_000;
+
+/// Items of a key where nothing is said, as of the typed [`DrawnKeys::new`].
+const ITEMS: Items = Items::Random(1_000_000);
 
 /// What keys are called when nothing is said.
 const NAME: &str = "key";
@@ -77,7 +103,7 @@ pub(super) fn keys(node: &Node, service: Service, context: &Context<'_>) -> Opti
                 count,
                 distribution: Distribution::Uniform,
                 names: Vec::new(),
-                items: Items::One,
+                items: ITEMS,
                 run: 1,
                 suffix: None,
             })),
@@ -108,7 +134,7 @@ fn drawn(fields: &Fields<'_>) -> Option<DrawnKeys> {
     let names = fields.or("names", Vec::new(), |node| read::list(node, LISTED_MAX, key_name));
     let shape = shape(fields);
     let count = fields.maybe("count", |node| read::whole(node, 1, KEYS_MAX));
-    let items = fields.or("items", Items::One, items);
+    let items = fields.or("items", ITEMS, items);
     let run = fields.or("run", 1, |node| read::whole(node, 1, RUN_MAX));
     let suffix = fields.maybe("suffix", |node| suffix(node, fields));
     let (names, distribution) = (names?, shape?);
@@ -119,7 +145,7 @@ fn drawn(fields: &Fields<'_>) -> Option<DrawnKeys> {
     }
     let listed = match &distribution {
         Distribution::Weighted(weights) => {
-            if !names.is_empty() && names.len() != weights.len() {
+            if names.len() > weights.len() {
                 let (weights, names) = (weights.len(), names.len());
                 fields.fault("weights", format!("{weights} weights for {names} names: give one for each"));
                 return None;
@@ -130,7 +156,10 @@ fn drawn(fields: &Fields<'_>) -> Option<DrawnKeys> {
     };
     let count = match (count?, listed, &distribution) {
         (Some(count), Some(listed), _) if count < listed => {
-            fields.fault("count", format!("{count} keys, and {listed} are listed: leave count out, or give more"));
+            fields.fault(
+                "count",
+                format!("{count} keys, and {listed} are listed: leave count out, or give more"),
+            );
             return None;
         }
         (Some(count), ..) => count,
@@ -153,13 +182,15 @@ fn drawn(fields: &Fields<'_>) -> Option<DrawnKeys> {
     {
         fields.fault(
             "suffix",
-            "a suffix calculated from the item divides nothing where each key is one item: set items = \"increasing\" or a \
-             number of items, or take rule = \"random\"",
+            "a suffix calculated from the item divides nothing where each key is one item: leave items out, or take rule = \"random\"",
         );
         return None;
     }
     if count.saturating_mul(suffix.map_or(1, |suffix| u64::from(suffix.count))) > KEYS_MAX {
-        fields.fault("suffix", format!("{count} keys times so many suffixes are over {KEYS_MAX} keys: give fewer"));
+        fields.fault(
+            "suffix",
+            format!("{count} keys times so many suffixes are over {KEYS_MAX} keys: give fewer"),
+        );
         return None;
     }
     Some(DrawnKeys { name: name?, count, distribution, names, items, run: run?, suffix })
@@ -170,7 +201,9 @@ fn key_name(node: &Node) -> Read<String> {
     match read::text(node)? {
         text if text.is_empty() => Err("a key is empty, and DynamoDB refuses empty key values".into()),
         // DynamoDB: "Quotas", partition key of at most 2,048 bytes; Cosmos DB the same.
-        text if text.len() > 2_048 => Err(format!("a key has {} bytes, and at most 2048 are allowed", text.len())),
+        text if text.len() > 2_048 => {
+            Err(format!("a key has {} bytes, and at most 2048 are allowed", text.len()))
+        }
         text => Ok(text),
     }
 }
@@ -184,13 +217,18 @@ fn shape(fields: &Fields<'_>) -> Option<Distribution> {
         None => "uniform",
     };
     let name = fields.or("distribution", implied, |node| read::word(node, &names))?;
-    let needs = DISTRIBUTIONS.iter().find(|(known, _)| *known == name).map_or(&[] as &[&str], |(_, needs)| needs);
+    let needs =
+        DISTRIBUTIONS.iter().find(|(known, _)| *known == name).map_or(&[] as &[&str], |(_, needs)| needs);
     let mut sound = true;
     for key in fields.present(SHAPE_KEYS) {
         if !needs.contains(&key) {
-            let users: Vec<&str> =
-                DISTRIBUTIONS.iter().filter(|(_, needs)| needs.contains(&key)).map(|(name, _)| *name).collect();
-            fields.fault(key, format!("means nothing for distribution {name:?}: it is for {}", either(&users)));
+            let users: Vec<&str> = DISTRIBUTIONS
+                .iter()
+                .filter(|(_, needs)| needs.contains(&key))
+                .map(|(name, _)| *name)
+                .collect();
+            fields
+                .fault(key, format!("means nothing for distribution {name:?}: it is for {}", either(&users)));
             sound = false;
         }
     }

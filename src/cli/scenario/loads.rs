@@ -20,8 +20,28 @@ use std::time::Duration;
 
 /// The keys of a load.
 const KEYS: &[&str] = &[
-    "name", "table", "operation", "mix", "consistency", "page", "batch", "keys", "item", "rate", "lasts", "phases",
-    "arrivals", "workers", "operations", "think", "loader", "retry", "service_time", "priority", "bucket", "begins",
+    "name",
+    "table",
+    "operation",
+    "mix",
+    "consistency",
+    "page",
+    "batch",
+    "keys",
+    "item",
+    "rate",
+    "lasts",
+    "phases",
+    "arrivals",
+    "workers",
+    "operations",
+    "think",
+    "loader",
+    "retry",
+    "service_time",
+    "priority",
+    "bucket",
+    "begins",
 ];
 
 /// The size of an item where nothing is said, as of `compare`.
@@ -107,7 +127,16 @@ impl Verb {
 
 /// The names of a mix's parts.
 const VERBS: &[&str] = &[
-    "create", "update", "delete", "get", "query", "read-all", "batch-write", "batch-get", "transact-write", "transact-get",
+    "create",
+    "update",
+    "delete",
+    "get",
+    "query",
+    "read-all",
+    "batch-write",
+    "batch-get",
+    "transact-write",
+    "transact-get",
 ];
 
 /// A load, and when its last operation begins, where that is known beforehand.
@@ -153,7 +182,10 @@ pub(super) fn load(node: &Node, tables: &[Table], context: &Context<'_>) -> Opti
     let (operations, lasts) = extent(&clients, service_time);
     let ends = lasts.map(|lasts| begins.saturating_add(lasts));
     if begins > RUN_MAX || ends.is_some_and(|ends| ends > RUN_MAX) {
-        fields.fault_here(format!("it ends after more than {} days, which is too long to simulate", super::RUN_DAYS));
+        fields.fault_here(format!(
+            "it ends after more than {} days, which is too long to simulate",
+            super::RUN_DAYS
+        ));
         return None;
     }
     let requests = operations.saturating_mul(u128::from(widest(&mix, &keys)));
@@ -192,7 +224,10 @@ fn mix(fields: &Fields<'_>, service: Service, is_loader: bool) -> Option<Vec<(u3
         // A loader does nothing else.
         (None, None) if is_loader => vec![(1, Verb::Create)],
         (None, None) => {
-            fields.fault_here(format!("operation is missing: give one of {}, or a mix of them", VERBS.join(", ")));
+            fields.fault_here(format!(
+                "operation is missing: give one of {}, or a mix of them",
+                VERBS.join(", ")
+            ));
             return None;
         }
     };
@@ -247,17 +282,21 @@ fn weights(fields: &Fields<'_>, node: &Node) -> Option<Vec<(u32, Verb)>> {
 fn batch(fields: &Fields<'_>, verbs: &[(u32, Verb)]) -> Option<Option<u32>> {
     let limits = verbs.iter().filter_map(|(_, verb)| Some((verb.batch_max()?, *verb)));
     let Some((most, verb)) = limits.min_by_key(|(most, _)| *most) else {
-        fields.refuse(&["batch"], "only batch-write, batch-get, transact-write and transact-get have batches");
+        fields
+            .refuse(&["batch"], "only batch-write, batch-get, transact-write and transact-get have batches");
         return Some(None);
     };
     fields.maybe("batch", |node| match read::whole_u32(node, 1, u32::MAX)? {
         members if members <= most => Ok(members),
-        members => Err(format!("{members} are over the service's limit: {:?} takes at most {most}", verb.name())),
+        members => {
+            Err(format!("{members} are over the service's limit: {:?} takes at most {most}", verb.name()))
+        }
     })
 }
 
 fn consistency(fields: &Fields<'_>, service: Service, verbs: &[(u32, Verb)]) -> Option<Consistency> {
-    const DYNAMODB: [(&str, Consistency); 2] = [("eventual", Consistency::Eventual), ("strong", Consistency::Strong)];
+    const DYNAMODB: [(&str, Consistency); 2] =
+        [("eventual", Consistency::Eventual), ("strong", Consistency::Strong)];
     const COSMOS: [(&str, Consistency); 5] = [
         ("eventual", Consistency::Eventual),
         ("consistent-prefix", Consistency::ConsistentPrefix),
@@ -270,7 +309,9 @@ fn consistency(fields: &Fields<'_>, service: Service, verbs: &[(u32, Verb)]) -> 
         fields.refuse(&["consistency"], why);
     }
     match service {
-        Service::DynamoDb => fields.or("consistency", Consistency::Eventual, |node| read::word(node, &DYNAMODB)),
+        Service::DynamoDb => {
+            fields.or("consistency", Consistency::Eventual, |node| read::word(node, &DYNAMODB))
+        }
         Service::Cosmos => fields.or("consistency", Consistency::Session, |node| read::word(node, &COSMOS)),
     }
 }
@@ -280,8 +321,7 @@ fn service_time(node: &Node, context: &Context<'_>) -> Read<[Duration; 2]> {
     if !matches!(node.value, Value::Table(_)) {
         return read::service_time(node).map(|both| [both; 2]);
     }
-    let fields =
-        Fields::open(node, "service times", &["read", "write"], context.faults).ok_or_else(wrong)?;
+    let fields = Fields::open(node, "service times", &["read", "write"], context.faults).ok_or_else(wrong)?;
     let read = fields.or("read", SERVICE_TIME[0], read::service_time);
     let write = fields.or("write", SERVICE_TIME[1], read::service_time);
     Ok([read.ok_or_else(wrong)?, write.ok_or_else(wrong)?])
@@ -350,7 +390,10 @@ fn clients(fields: &Fields<'_>, service: Service, context: &Context<'_>) -> Opti
             closed(fields)
         }
         ["loader"] => {
-            fields.refuse(&["arrivals", "operations", "think", "lasts"], "a loader has loops, batch and items only");
+            fields.refuse(
+                &["arrivals", "operations", "think", "lasts"],
+                "a loader has loops, batch and items only",
+            );
             loader(fields, service, context)
         }
         several => {
@@ -359,7 +402,10 @@ fn clients(fields: &Fields<'_>, service: Service, context: &Context<'_>) -> Opti
                 ("rate", "phases") => "rate is short for one phase",
                 _ => "operations either begin at their times, or when earlier ones are over",
             };
-            fields.fault(second, format!("{first} and {second} contradict each other: {why}; give one of them"));
+            fields.fault(
+                second,
+                format!("{first} and {second} contradict each other: {why}; give one of them"),
+            );
             None
         }
     }
@@ -378,7 +424,10 @@ fn open(fields: &Fields<'_>, context: &Context<'_>) -> Option<Clients> {
             fields.refuse(&["lasts"], "each phase has its own");
             let nodes = super::tables_of(node);
             if nodes.is_empty() || !matches!(node.value, Value::List(_)) {
-                fields.fault("phases", "there is no phase: write a list like [{ rate = 1000, lasts = \"5m\" }]");
+                fields.fault(
+                    "phases",
+                    "there is no phase: write a list like [{ rate = 1000, lasts = \"5m\" }]",
+                );
                 return None;
             }
             let phases: Vec<_> = nodes.iter().map(|node| phase(node, context)).collect();
@@ -425,7 +474,8 @@ fn phase(node: &Node, context: &Context<'_>) -> Option<(RateShape, Duration)> {
         }
         [first, second, ..] => {
             let (first, second) = (fields.present(first)[0], fields.present(second)[0]);
-            fields.fault(second, format!("{first} and {second} are of different shapes: give the keys of one"));
+            fields
+                .fault(second, format!("{first} and {second} are of different shapes: give the keys of one"));
             return None;
         }
     };
@@ -483,7 +533,10 @@ fn closed(fields: &Fields<'_>) -> Option<Clients> {
 
 fn loader(fields: &Fields<'_>, service: Service, context: &Context<'_>) -> Option<Clients> {
     if service == Service::Cosmos {
-        fields.fault("loader", "it sends DynamoDB's BatchWriteItem, and the table is a Cosmos DB container: take workers");
+        fields.fault(
+            "loader",
+            "it sends DynamoDB's BatchWriteItem, and the table is a Cosmos DB container: take workers",
+        );
         return None;
     }
     let node = fields.get("loader")?;
@@ -510,7 +563,10 @@ fn check_pages(fields: &Fields<'_>, mix: &[(u32, Operation)], item: Bytes, servi
             && u64::from(*items) * item.0 > most.0
         {
             let fit = (most.0 / item.0).max(1);
-            fields.fault("page", format!("{items} items of {item} are over the {most} of a page: give at most {fit}"));
+            fields.fault(
+                "page",
+                format!("{items} items of {item} are over the {most} of a page: give at most {fit}"),
+            );
             return None;
         }
     }
@@ -523,7 +579,10 @@ fn check_rows(fields: &Fields<'_>, mix: &[(u32, Operation)], keys: &KeySpec) -> 
     let reads_all = mix.iter().any(|(_, operation)| matches!(operation, Operation::ReadAll { .. }));
     if reads_all && !suffixed {
         let key = if fields.get("mix").is_some() { "mix" } else { "operation" };
-        fields.fault(key, "read-all asks for every suffix of a key, and these keys have none: take query, or add a suffix");
+        fields.fault(
+            key,
+            "read-all asks for every suffix of a key, and these keys have none: take query, or add a suffix",
+        );
         return None;
     }
     if let KeySpec::Drawn(drawn) = keys
@@ -532,7 +591,10 @@ fn check_rows(fields: &Fields<'_>, mix: &[(u32, Operation)], keys: &KeySpec) -> 
         && fields.get("page").is_some_and(|node| node.value != Value::Whole(1))
         && suffixed_by(keys).is_none()
     {
-        fields.fault("page", "each key is one item, so no page has more: set items to \"increasing\" or a number");
+        fields.fault(
+            "page",
+            "each key is one item, so no page has more: set items to \"increasing\" or a number",
+        );
         return None;
     }
     Some(())
@@ -549,7 +611,8 @@ fn suffixed_by(keys: &KeySpec) -> Option<(SuffixRule, u32)> {
 fn widest(mix: &[(u32, Operation)], keys: &KeySpec) -> u64 {
     let suffix = suffixed_by(keys);
     let wide = |operation: &Operation| match (operation, suffix) {
-        (Operation::ReadAll { .. }, Some((_, count))) | (Operation::Get(_), Some((SuffixRule::Random, count))) => count,
+        (Operation::ReadAll { .. }, Some((_, count)))
+        | (Operation::Get(_), Some((SuffixRule::Random, count))) => count,
         (
             Operation::BatchWrite(n)
             | Operation::BatchGet(n, _)

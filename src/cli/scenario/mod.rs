@@ -21,7 +21,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use builtin::{BUILT_IN, BuiltIn, built_in};
+pub(crate) use builtin::{BUILT_IN, built_in};
 pub(crate) use faults::suggestion;
 
 use faults::Faults;
@@ -126,7 +126,8 @@ pub(crate) fn load(text: Text<'_>, overrides: &[(String, String)], seed: Option<
         faults.finish()?;
         return Err(Error::invalid(format!("{}: this is not TOML", text.name)));
     };
-    let parameters = parameters_of(&root, &faults).map(|parameters| with(parameters, overrides)).transpose()?;
+    let parameters =
+        parameters_of(&root, &faults).map(|parameters| with(parameters, overrides)).transpose()?;
     let Some(parameters) = parameters else {
         faults.finish()?;
         return Err(Error::invalid(format!("{}: its parameters cannot be read", text.name)));
@@ -151,12 +152,18 @@ fn parameters_of(root: &Node, faults: &Faults<'_>) -> Option<Parameters> {
         return Some(Parameters::new());
     };
     let Value::Table(entries) = &entry.node.value else {
-        faults.add(&entry.node.at, "parameters: this is no table: write [parameters] and below it name = value");
+        faults.add(
+            &entry.node.at,
+            "parameters: this is no table: write [parameters] and below it name = value",
+        );
         return None;
     };
     let nested = |value: &Value| matches!(value, Value::Table(_) | Value::Time(_));
     for entry in entries.iter().filter(|entry| nested(&entry.node.value)) {
-        faults.add(&entry.node.at, format!("parameter {}: give a number, a text, true, false or a list", entry.name));
+        faults.add(
+            &entry.node.at,
+            format!("parameter {}: give a number, a text, true, false or a list", entry.name),
+        );
     }
     Some(entries.iter().map(|entry| (entry.name.clone(), entry.node.value.clone())).collect())
 }
@@ -230,13 +237,17 @@ fn scenario(
     mut context: Context<'_>,
 ) -> Option<(Scenario, Vec<String>)> {
     let fields = Fields::open(root, "a scenario", KEYS, context.faults)?;
-    let stem = Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let stem = Path::new(file)
+        .file_stem()
+        .map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
     let name = fields.or("name", stem, read::name);
     let about = fields.or("about", String::new(), read::text);
     let of_file = fields.or("seed", 0, |node| read::whole(node, 0, i64::MAX as u64))?;
     context.seed = Seed(seed.unwrap_or(of_file));
     let ends = fields.maybe("ends", |node| match read::some_time(node)? {
-        ends if ends > RUN_MAX => Err(format!("{} is too long to simulate: at most {RUN_DAYS} days", node.shown())),
+        ends if ends > RUN_MAX => {
+            Err(format!("{} is too long to simulate: at most {RUN_DAYS} days", node.shown()))
+        }
         ends => Ok(ends),
     });
 
@@ -323,14 +334,16 @@ fn distinct(fields: &Fields<'_>, key: &str, names: &[&str]) {
 fn extent(fields: &Fields<'_>, loads: &[loads::Load], ends: Option<Duration>) -> Option<Duration> {
     let requests = loads.iter().fold(0_u128, |sum, load| sum.saturating_add(load.requests));
     if requests > REQUESTS_MAX {
-        let why = format!("about {requests} requests together are too many to simulate: at most {REQUESTS_MAX}");
+        let why =
+            format!("about {requests} requests together are too many to simulate: at most {REQUESTS_MAX}");
         fields.fault("load", why);
     }
     let latest = loads.iter().map(|load| load.spec.begins).max();
     if ends.is_some_and(|ends| latest.is_some_and(|begins| begins >= ends)) {
         fields.fault("ends", "a load would begin then or later: end later, or begin it earlier");
     }
-    let last = loads.iter().map(|load| load.ends).try_fold(Duration::ZERO, |last, ends| Some(last.max(ends?)));
+    let last =
+        loads.iter().map(|load| load.ends).try_fold(Duration::ZERO, |last, ends| Some(last.max(ends?)));
     match (ends, last) {
         (Some(ends), Some(last)) => Some(ends.min(last)),
         (ends, last) => ends.or(last),

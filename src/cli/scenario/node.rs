@@ -181,7 +181,10 @@ impl<'a> Fields<'a> {
         faults: &'a Faults<'a>,
     ) -> Option<Self> {
         let Value::Table(entries) = &node.value else {
-            faults.add(&node.at, format!("{} is not {what}: write it with the keys {}", node.shown(), names.join(", ")));
+            faults.add(
+                &node.at,
+                format!("{} is not {what}: write it with the keys {}", node.shown(), names.join(", ")),
+            );
             return None;
         };
         for entry in entries.iter().filter(|entry| !names.contains(&entry.name.as_str())) {

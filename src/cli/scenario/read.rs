@@ -47,7 +47,9 @@ pub(super) fn whole(node: &Node, least: u64, most: u64) -> Read<u64> {
         Value::Whole(whole) => u64::try_from(*whole).ok(),
         // A parameter given on the command line may be written as people write numbers.
         Value::Text(text) => text.replace(['_', ','], "").parse().ok(),
-        Value::Number(number) if number.fract() == 0.0 && (0.0..=9e15).contains(number) => Some(*number as u64),
+        Value::Number(number) if number.fract() == 0.0 && (0.0..=9e15).contains(number) => {
+            Some(*number as u64)
+        }
         _ => None,
     };
     match value {
@@ -108,7 +110,9 @@ pub(super) fn rate(node: &Node) -> Read<f64> {
 pub(super) fn operations(node: &Node) -> Read<u64> {
     match rate(node)? {
         rate if rate.fract() == 0.0 && rate <= RATE_MAX as f64 => Ok(rate as u64),
-        rate if rate > RATE_MAX as f64 => Err(format!("{} is too many: at most {RATE_MAX} a second", node.shown())),
+        rate if rate > RATE_MAX as f64 => {
+            Err(format!("{} is too many: at most {RATE_MAX} a second", node.shown()))
+        }
         _ => Err(format!("{} is no whole number of operations a second", node.shown())),
     }
 }
@@ -141,7 +145,10 @@ pub(super) fn some_time(node: &Node) -> Read<Duration> {
 /// A service time.
 pub(super) fn service_time(node: &Node) -> Read<Duration> {
     let Value::Text(text) = &node.value else {
-        return Err(format!("{} is not a time: write it in quotes with its unit, like \"5ms\"", node.shown()));
+        return Err(format!(
+            "{} is not a time: write it in quotes with its unit, like \"5ms\"",
+            node.shown()
+        ));
     };
     quantity::service_time(text).map_err(|error| error.to_string())
 }
@@ -189,7 +196,9 @@ pub(super) fn word<T: Copy>(node: &Node, words: &[(&'static str, T)]) -> Read<T>
 /// A list, each element read alike.
 pub(super) fn list<T>(node: &Node, most: usize, read: impl Fn(&Node) -> Read<T>) -> Read<Vec<T>> {
     match &node.value {
-        Value::List(nodes) if nodes.len() > most => Err(format!("{} values are too many: give at most {most}", nodes.len())),
+        Value::List(nodes) if nodes.len() > most => {
+            Err(format!("{} values are too many: give at most {most}", nodes.len()))
+        }
         Value::List(nodes) => nodes.iter().map(read).collect(),
         _ => Err(format!("{} is not a list: write it in brackets", node.shown())),
     }

@@ -15,20 +15,42 @@ use super::keys;
 use super::node::{Fields, Node, Read, Value};
 use super::read;
 use hotplate::budget::Fill;
+use hotplate::key::Placement;
 use hotplate::lab::run::{IndexSpec, OnDemand, TableSpec};
 use hotplate::physics::{Adaptive, AutoScaling, CosmosBurst, EventualReads, HeatSplit, Switches};
 use hotplate::profile::{
-    DYNAMODB_ON_DEMAND_PARTITIONS, DYNAMODB_ON_DEMAND_READ, DYNAMODB_ON_DEMAND_WRITE, DYNAMODB_PARTITION_READ,
-    DYNAMODB_PARTITION_WRITE, PARTITIONS_MAX, Profile, Service,
+    DYNAMODB_ON_DEMAND_PARTITIONS, DYNAMODB_ON_DEMAND_READ, DYNAMODB_ON_DEMAND_WRITE,
+    DYNAMODB_PARTITION_READ, DYNAMODB_PARTITION_WRITE, PARTITIONS_MAX, Profile, Service,
 };
 use hotplate::units::{Bytes, KB};
 use std::time::Duration;
 
 /// The keys of a table.
 const TABLE_KEYS: &[&str] = &[
-    "name", "profile", "wcu", "rcu", "ru", "max_ru", "partitions", "stored", "index", "burst", "heat_splits", "adaptive",
-    "eventual_reads", "local_index", "previous_peak", "warm", "max", "quota", "auto_scaling", "autoscale",
-    "widths", "leak", "split_takes",
+    "name",
+    "profile",
+    "wcu",
+    "rcu",
+    "ru",
+    "max_ru",
+    "partitions",
+    "layout",
+    "stored",
+    "index",
+    "burst",
+    "heat_splits",
+    "adaptive",
+    "eventual_reads",
+    "local_index",
+    "previous_peak",
+    "warm",
+    "max",
+    "quota",
+    "auto_scaling",
+    "autoscale",
+    "widths",
+    "leak",
+    "split_takes",
 ];
 
 /// The keys of an index.
@@ -86,23 +108,72 @@ impl Kind {
     /// Keys that mean nothing for a table of this kind.
     fn foreign(self) -> &'static [&'static str] {
         match self {
-            Self::Provisioned => {
-                &[
-                    "ru", "max_ru", "previous_peak", "warm", "max", "quota", "autoscale", "widths", "leak", "split_takes",
-                ]
+            Self::Provisioned => &[
+                "ru",
+                "max_ru",
+                "previous_peak",
+                "warm",
+                "max",
+                "quota",
+                "autoscale",
+                "widths",
+                "leak",
+                "split_takes",
+            ],
+            Self::OnDemand => {
+                &["wcu", "rcu", "ru", "max_ru", "auto_scaling", "autoscale", "widths", "leak", "split_takes"]
             }
-            Self::OnDemand => &["wcu", "rcu", "ru", "max_ru", "auto_scaling", "autoscale", "widths", "leak", "split_takes"],
             Self::Cosmos => &[
-                "wcu", "rcu", "max_ru", "index", "heat_splits", "adaptive", "eventual_reads", "local_index",
-                "previous_peak", "warm", "max", "quota", "auto_scaling", "autoscale",
+                "wcu",
+                "rcu",
+                "max_ru",
+                "layout",
+                "index",
+                "heat_splits",
+                "adaptive",
+                "eventual_reads",
+                "local_index",
+                "previous_peak",
+                "warm",
+                "max",
+                "quota",
+                "auto_scaling",
+                "autoscale",
             ],
             Self::Autoscale => &[
-                "wcu", "rcu", "ru", "index", "heat_splits", "adaptive", "eventual_reads", "local_index", "previous_peak",
-                "warm", "max", "quota", "auto_scaling",
+                "wcu",
+                "rcu",
+                "ru",
+                "layout",
+                "index",
+                "heat_splits",
+                "adaptive",
+                "eventual_reads",
+                "local_index",
+                "previous_peak",
+                "warm",
+                "max",
+                "quota",
+                "auto_scaling",
             ],
             Self::Serverless => &[
-                "wcu", "rcu", "ru", "max_ru", "index", "heat_splits", "adaptive", "eventual_reads", "local_index",
-                "previous_peak", "warm", "max", "quota", "auto_scaling", "autoscale", "split_takes",
+                "wcu",
+                "rcu",
+                "ru",
+                "max_ru",
+                "layout",
+                "index",
+                "heat_splits",
+                "adaptive",
+                "eventual_reads",
+                "local_index",
+                "previous_peak",
+                "warm",
+                "max",
+                "quota",
+                "auto_scaling",
+                "autoscale",
+                "split_takes",
             ],
         }
     }
@@ -110,6 +181,7 @@ impl Kind {
     /// What to do instead of using such a key.
     fn instead(self, key: &str) -> &'static str {
         match (self, key) {
+            (_, "layout") => "keys lie where Azure puts them",
             (_, "index") => "Cosmos DB indexes inside the container and charges the write for it",
             (Self::OnDemand, "wcu" | "rcu") => "set warm or previous_peak, or take profile = \"dynamodb\"",
             (Self::Provisioned, "warm" | "max" | "previous_peak" | "quota") => {
@@ -119,7 +191,9 @@ impl Kind {
             (Self::Autoscale, "ru") => "set max_ru",
             (Self::Cosmos, "max_ru") => "set ru, or take profile = \"cosmos-autoscale\"",
             (Self::Serverless, "ru" | "max_ru") => "its throughput follows from its partitions",
-            (Self::Autoscale | Self::Serverless | Self::Cosmos, "wcu" | "rcu") => "Cosmos DB has request units",
+            (Self::Autoscale | Self::Serverless | Self::Cosmos, "wcu" | "rcu") => {
+                "Cosmos DB has request units"
+            }
             _ => "leave it out",
         }
     }
@@ -152,7 +226,11 @@ pub(super) fn table(node: &Node, context: &Context<'_>) -> Option<Table> {
     let widths = widths(&fields, profile.as_ref());
     let split_takes = fields.or("split_takes", SPLIT_TAKES, |node| {
         let (least, most) = read::pair(node, read::span)?;
-        if least > most { Err("the first is the least and the second the most".into()) } else { Ok((least, most)) }
+        if least > most {
+            Err("the first is the least and the second the most".into())
+        } else {
+            Ok((least, most))
+        }
     });
     let stored = fields.or("stored", Bytes::ZERO, read::volume);
     let indexes = indexes(&fields, kind, context);
@@ -213,6 +291,12 @@ fn profile(fields: &Fields<'_>, kind: Kind, on_demand: Option<&OnDemand>) -> Opt
         (None, Some(count)) => with_partitions(fields, "widths", made?, count)?,
         (None, None) => made?,
     };
+    // The hash is not public, so that its layout is one of many; Cosmos DB's is.
+    let layout = fields.maybe("layout", |node| read::whole_u32(node, 0, u32::MAX))?;
+    let profile = match layout {
+        Some(layout) => profile.with_placement(Placement::Seeded { layout }),
+        None => profile,
+    };
     match kind.service() {
         // Burst credit starts empty in load experiments (design): what is published was measured in a steady state.
         Service::DynamoDb => {
@@ -256,10 +340,13 @@ fn with_partitions(fields: &Fields<'_>, key: &str, profile: Profile, count: u32)
 /// What an on-demand table's past leaves it with: room for twice its peak and for its warm throughput, within the quota.
 fn on_demand_partitions(on_demand: &OnDemand) -> u32 {
     let needed = |i: usize, one: u64| {
-        let served = on_demand.previous_peak[i].saturating_mul(2).min(on_demand.quota[i]).max(on_demand.warm[i]);
+        let served =
+            on_demand.previous_peak[i].saturating_mul(2).min(on_demand.quota[i]).max(on_demand.warm[i]);
         u32::try_from(served.div_ceil(one)).unwrap_or(u32::MAX)
     };
-    needed(0, DYNAMODB_PARTITION_READ).max(needed(1, DYNAMODB_PARTITION_WRITE)).max(DYNAMODB_ON_DEMAND_PARTITIONS)
+    needed(0, DYNAMODB_PARTITION_READ)
+        .max(needed(1, DYNAMODB_PARTITION_WRITE))
+        .max(DYNAMODB_ON_DEMAND_PARTITIONS)
 }
 
 /// Reads and writes of a capacity, the one left out being `default`.
@@ -271,9 +358,13 @@ fn read_write<T: Copy>(
 ) -> Read<[T; 2]> {
     let wrong = || "a value inside is wrong".to_owned();
     let Value::Table(_) = &node.value else {
-        return Err(format!("{} is not reads and writes: write it like {{ read = 12000, write = 4000 }}", node.shown()));
+        return Err(format!(
+            "{} is not reads and writes: write it like {{ read = 12000, write = 4000 }}",
+            node.shown()
+        ));
     };
-    let fields = Fields::open(node, "reads and writes", &["read", "write"], context.faults).ok_or_else(wrong)?;
+    let fields =
+        Fields::open(node, "reads and writes", &["read", "write"], context.faults).ok_or_else(wrong)?;
     let read = fields.or("read", default[0], unit);
     let write = fields.or("write", default[1], unit);
     match (read, write) {
@@ -287,7 +378,8 @@ fn on_demand(fields: &Fields<'_>) -> Option<OnDemand> {
     let most = hotplate::budget::Rate::MAX_UNITS_PER_SEC;
     let from = |least: u64| move |node: &Node| read::whole(node, least, most);
     let warm_default = [DYNAMODB_ON_DEMAND_READ, DYNAMODB_ON_DEMAND_WRITE];
-    let previous_peak = fields.or("previous_peak", [0, 0], |node| read_write(node, &context, [0, 0], from(0)));
+    let previous_peak =
+        fields.or("previous_peak", [0, 0], |node| read_write(node, &context, [0, 0], from(0)));
     let warm = fields.or("warm", warm_default, |node| read_write(node, &context, warm_default, from(1)));
     let max = fields.or("max", [None, None], |node| {
         read_write(node, &context, [None, None], |node| from(1)(node).map(Some))
@@ -310,7 +402,8 @@ fn switches(fields: &Fields<'_>, kind: Kind) -> Option<Switches> {
         [("documented", EventualReads::Documented), ("three-replicas", EventualReads::ThreeReplicas)];
     let cosmos = kind.service() == Service::Cosmos;
     let adaptive = fields.or("adaptive", Adaptive::default(), |node| read::word(node, &ADAPTIVE));
-    let eventual_reads = fields.or("eventual_reads", EventualReads::default(), |node| read::word(node, &READS));
+    let eventual_reads =
+        fields.or("eventual_reads", EventualReads::default(), |node| read::word(node, &READS));
     let by_service = (!cosmos).then(HeatSplit::default);
     let heat_splits = fields.or("heat_splits", by_service, |node| heat_splits(node, fields));
     let local_index = fields.or("local_index", false, read::yes);
@@ -341,7 +434,11 @@ fn heat_splits(node: &Node, fields: &Fields<'_>) -> Read<Option<HeatSplit>> {
         let between = (Duration::from_secs(default.seconds_min), Duration::from_secs(default.seconds_max));
         let after = inner.or("after", between, |node| {
             let (least, most) = read::pair(node, read::some_time)?;
-            if least > most { Err("the first is the least and the second the most".into()) } else { Ok((least, most)) }
+            if least > most {
+                Err("the first is the least and the second the most".into())
+            } else {
+                Ok((least, most))
+            }
         });
         let (hot_percent, (least, most)) = (hot_percent.ok_or_else(wrong)?, after.ok_or_else(wrong)?);
         // Heat is looked at second by second.
@@ -383,12 +480,18 @@ fn widths(fields: &Fields<'_>, profile: Option<&Profile>) -> Option<Vec<f64>> {
         width if width > 0.0 => Ok(width),
         _ => Err(format!("{} is no width: give parts above 0, such as [0.5, 0.25, 0.25]", node.shown())),
     };
-    let widths = fields.or("widths", Vec::new(), |node| read::list(node, PARTITIONS_MAX as usize, positive))?;
+    let widths =
+        fields.or("widths", Vec::new(), |node| read::list(node, PARTITIONS_MAX as usize, positive))?;
     if let (false, Some(profile)) = (widths.is_empty(), profile)
         && widths.len() != profile.partitions() as usize
     {
         let (widths, partitions) = (widths.len(), profile.partitions());
-        fields.fault("widths", format!("{widths} widths for {partitions} partitions: give one for each, or leave partitions out"));
+        fields.fault(
+            "widths",
+            format!(
+                "{widths} widths for {partitions} partitions: give one for each, or leave partitions out"
+            ),
+        );
         return None;
     }
     Some(widths)
@@ -422,7 +525,10 @@ fn index(node: &Node, kind: Kind, context: &Context<'_>) -> Option<IndexSpec> {
         _ => &["previous_peak", "warm", "max", "quota"],
     };
     for key in fields.present(foreign) {
-        fields.fault(key, format!("not for an index of a table with profile {:?}: {}", kind.name(), kind.instead(key)));
+        fields.fault(
+            key,
+            format!("not for an index of a table with profile {:?}: {}", kind.name(), kind.instead(key)),
+        );
     }
     let on_demand = match kind {
         Kind::OnDemand => Some(on_demand(&fields)?),

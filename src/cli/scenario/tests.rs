@@ -181,12 +181,18 @@ source = "somebody"
     assert_eq!(orders.profile.partitions(), 20);
     let split = orders.switches.heat_splits.unwrap();
     assert_eq!((split.hot_percent, split.seconds_min, split.seconds_max), (80, 300, 360));
-    assert_eq!((orders.switches.eventual_reads, orders.switches.local_index), (EventualReads::ThreeReplicas, true));
+    assert_eq!(
+        (orders.switches.eventual_reads, orders.switches.local_index),
+        (EventualReads::ThreeReplicas, true)
+    );
     assert_eq!((orders.indexes[0].name.as_str(), orders.indexes[0].entry), ("by-status", Bytes(200)));
     assert_eq!(orders.stored, Bytes(80 << 30));
     assert_eq!((old.profile.partitions(), old.switches.adaptive), (6, Adaptive::None));
     assert_eq!(old.auto_scaling.map(|s| (s.target_percent, s.min, s.max)), Some((70, 5, 40_000)));
-    assert_eq!((container.profile.service(), container.widths.as_slice()), (Service::Cosmos, &[0.5, 0.25, 0.25][..]));
+    assert_eq!(
+        (container.profile.service(), container.widths.as_slice()),
+        (Service::Cosmos, &[0.5, 0.25, 0.25][..])
+    );
     assert_eq!((container.switches.leak_per_mille, container.switches.burst.is_some()), (140, true));
     assert!(container.switches.heat_splits.is_none());
     let [spread, workers, loader] = scenario.loads.as_slice() else { panic!() };
@@ -221,10 +227,8 @@ source = "somebody"
 
 #[test]
 fn parameters_come_from_the_file_or_the_command_line() {
-    let text = changed("[[table]]", "[parameters]\nn = 5\nhow = \"zipf\"\n[[table]]").replace(
-        "keys = 1000",
-        "keys = { count = \"$n\", distribution = \"$how\", exponent = 1.0 }",
-    );
+    let text = changed("[[table]]", "[parameters]\nn = 5\nhow = \"zipf\"\n[[table]]")
+        .replace("keys = 1000", "keys = { count = \"$n\", distribution = \"$how\", exponent = 1.0 }");
     let count = |loaded: &Loaded| match &loaded.scenario.loads[0].keys {
         KeySpec::Drawn(keys) => keys.count,
         KeySpec::Rows(_) => 0,
@@ -261,21 +265,25 @@ fn what_is_allowed_and_odd_is_noted() {
     let notes = read(&format!("{GOOD}retry = \"cosmos\"\n")).unwrap().notes;
     assert_eq!(
         notes,
-        ["f.toml:13:9: retry \"cosmos\" waits as long as the reply says, and DynamoDB's says nothing: it waits 5 s each time"]
+        [
+            "f.toml:13:9: retry \"cosmos\" waits as long as the reply says, and DynamoDB's says nothing: it waits 5 s each time"
+        ]
     );
 }
 
 #[test]
 fn all_faults_of_a_file_are_told_at_once() {
-    let text = GOOD.replace("wcu = 1000", "wuc = 1000").replace("lasts = \"10s\"", "lasts = 10").replace("\"create\"", "\"creat\"");
+    let text = GOOD
+        .replace("wcu = 1000", "wuc = 1000")
+        .replace("lasts = \"10s\"", "lasts = 10")
+        .replace("\"create\"", "\"creat\"");
     assert_eq!(told(&text), include_str!("tests/all_faults.txt").trim_end());
 }
 
 #[test]
 fn each_fault_is_told_in_these_words() {
     let cosmos = GOOD.replace("\"dynamodb\"\nwcu = 1000", "\"cosmos\"\nru = 1000");
-    let cases: Vec<(String, &str)> = vec![
-    ];
+    let cases: Vec<(String, &str)> = vec![];
     for (text, expected) in cases {
         assert_eq!(told(&text), format!("f.toml:{expected}"), "{text}");
     }
@@ -296,7 +304,19 @@ fn built_in_scenarios_are_read() {
 #[test]
 fn no_text_makes_it_panic() {
     // Every value of a full file, replaced by something of another kind.
-    let odd = ["-1", "\"\"", "[]", "{}", "1e300", "nan", "\"$\"", "99999999999999999999", "2013-01-01", "true", "[[]]"];
+    let odd = [
+        "-1",
+        "\"\"",
+        "[]",
+        "{}",
+        "1e300",
+        "nan",
+        "\"$\"",
+        "99999999999999999999",
+        "2013-01-01",
+        "true",
+        "[[]]",
+    ];
     let lines: Vec<&str> = GOOD.lines().collect();
     for (i, line) in lines.iter().enumerate() {
         let Some((name, _)) = line.split_once(" = ") else { continue };
