@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Sources: "Partitioning and horizontal scaling", "Burst capacity", "Priority-based execution" (low is throttled first;
-//! how is unpublished: *assumed* that what high used in the last second is kept for it), "Throughput buckets".
+//! how is unpublished: *assumed* that what high asked for in the last second is kept for it), "Throughput buckets".
 
 use super::partition::Partition;
 use super::{Access, Setup};
@@ -136,6 +136,13 @@ impl CosmosLimits {
                 Some((_, used)) => *used += access.milli,
                 None => partition.buckets.push((percent, access.milli)),
             }
+        }
+    }
+
+    /// A request was refused: what those of high priority ask for is kept for them, also while they do not get it.
+    pub(super) fn refused(&self, partition: &mut Partition, access: &Access) {
+        if !access.low_priority {
+            partition.high_milli[0] += access.milli;
         }
     }
 

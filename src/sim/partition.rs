@@ -30,6 +30,8 @@ pub struct Partition {
     pub series: [Series; 2],
     /// Reads and writes in all, the second that is not over left out.
     pub totals: [Tally; 2],
+    /// What it was asked for, reads and writes, retries left out, in thousandths of a unit: the load as it was meant.
+    pub offered_milli: [u64; 2],
     /// Reads and writes in this second.
     pub(super) second: [Tally; 2],
     /// DynamoDB: states of the ceilings of reads and writes.
@@ -46,7 +48,7 @@ pub struct Partition {
     pub(super) lifted: bool,
     /// Cosmos DB: its window.
     pub(super) window: BankedWindow,
-    /// Cosmos DB: used by requests of high priority in this second and in the one before.
+    /// Cosmos DB: asked for by requests of high priority in this second and in the one before.
     pub(super) high_milli: [u64; 2],
     /// Cosmos DB: used by each throughput bucket in this second.
     pub(super) buckets: Vec<(u32, u64)>,
@@ -75,6 +77,7 @@ impl Partition {
             bytes: 0,
             series: [Series::new(BINS), Series::new(BINS)],
             totals: [Tally::default(); 2],
+            offered_milli: [0; 2],
             second: [Tally::default(); 2],
             ceilings: [0; 2],
             replicas: [0; 2],

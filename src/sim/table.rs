@@ -84,10 +84,14 @@ impl SimTable {
             Service::Cosmos => Limits::Cosmos(Box::new(CosmosLimits::new(&setup, now))),
         };
         let count = match &limits {
-            // A table that served a peak has the partitions for it.
+            // A table that served a peak has the partitions for it: every one split, as often as it took (*assumed*).
             Limits::DynamoDb(limits) if limits.is_on_demand() => {
                 let needed = limits.needs(Capacity::Read).max(limits.needs(Capacity::Write));
-                profile.partitions().max(needed.min(PARTITIONS_MAX))
+                let mut count = profile.partitions();
+                while count < needed && count <= PARTITIONS_MAX / 2 {
+                    count *= 2;
+                }
+                count
             }
             _ => profile.partitions(),
         };
@@ -243,6 +247,13 @@ impl SimTable {
         }
     }
 
+    /// Counts a request that is made for the first time, whatever becomes of it.
+    #[inline]
+    pub fn offer(&mut self, access: &Access) {
+        let partition = self.route(access.place);
+        self.partitions[partition].offered_milli[index(access.capacity)] += access.milli;
+    }
+
     /// Why a request would be refused now; `None`: it would be admitted. Consumes nothing.
     #[inline]
     pub fn refuses(&mut self, partition: usize, access: &Access, now: Instant) -> Option<Cause> {
@@ -274,8 +285,9 @@ impl SimTable {
         let second = self.second;
         let partition = &mut self.partitions[partition];
         partition.second[index(access.capacity)] += Tally::of_throttled(access.milli);
-        if let Limits::DynamoDb(limits) = &self.limits {
-            limits.refused(partition, cause, second);
+        match &self.limits {
+            Limits::DynamoDb(limits) => limits.refused(partition, cause, second),
+            Limits::Cosmos(limits) => limits.refused(partition, access),
         }
     }
 

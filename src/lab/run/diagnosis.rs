@@ -154,18 +154,13 @@ impl<'e> Evidence<'e> {
 
     /// The partition that was asked for most, of all that there ever were.
     fn hottest(&self) -> Option<&PartitionReport> {
-        self.report.partitions.iter().max_by(|a, b| {
-            let rate = |p: &PartitionReport| {
-                let until = p.until_s.unwrap_or(self.engine.now.nanos() as f64 / 1e9);
-                p.attempted_units / (until - p.from_s).max(1.0)
-            };
-            rate(a).total_cmp(&rate(b))
-        })
+        let now = self.engine.now.nanos() as f64 / 1e9;
+        self.report.partitions.iter().max_by(|a, b| asked_per_s(a, now).total_cmp(&asked_per_s(b, now)))
     }
 
     fn hottest_key(&self) -> Option<HottestKey> {
         let top = self.report.top_keys.first()?;
-        let units: f64 = self.report.partitions.iter().map(|partition| partition.attempted_units).sum();
+        let units: f64 = self.report.partitions.iter().map(|partition| partition.offered_units).sum();
         let streams = self.engine.loads.iter().filter_map(|load| self.keys_of(load));
         let whole = streams.filter_map(|spec| self.why_whole(spec)).next();
         Some(HottestKey {
@@ -283,7 +278,7 @@ impl<'e> Evidence<'e> {
     }
 
     fn too_small(&self, headline: &str) -> (VerdictName, String) {
-        let units: f64 = self.report.partitions.iter().map(|partition| partition.attempted_units).sum();
+        let units: f64 = self.report.partitions.iter().map(|partition| partition.offered_units).sum();
         let text = format!(
             "{headline}. About {} {} were asked for of {} over {} partitions, and the busiest has {:.2} times the mean: the \
              table is too small for the load, and better keys would change little.",
@@ -321,7 +316,7 @@ impl<'e> Evidence<'e> {
         let even = self.report.max_over_mean <= EVEN_MAX_OVER_MEAN;
         // A key range and the peak are reached together when a load is even.
         let by_peak = self.share_of(&[Cause::OnDemandPeak]);
-        if !table.is_on_demand() || by_peak == 0.0 || !(even || by_peak >= DOMINANT_SHARE) {
+        if !table.is_on_demand() || !(even || by_peak >= DOMINANT_SHARE) {
             return None;
         }
         let text = format!(
@@ -388,10 +383,11 @@ impl<'e> Evidence<'e> {
             self.report.partitions.iter().filter(|partition| partition.until_s.is_none()).collect();
         let widest = now.iter().max_by(|a, b| a.width.total_cmp(&b.width))?;
         let narrowest = now.iter().min_by(|a, b| a.width.total_cmp(&b.width))?;
-        let total: f64 = now.iter().map(|partition| partition.attempted_units).sum();
+        let end = self.engine.now.nanos() as f64 / 1e9;
+        let total: f64 = now.iter().map(|partition| asked_per_s(partition, end)).sum();
         // Even keys: a range gets as much as it is wide.
         let even = now.iter().all(|partition| {
-            let share = partition.attempted_units / total.max(1.0);
+            let share = asked_per_s(partition, end) / total.max(1.0);
             share <= partition.width * EVEN_MAX_OVER_MEAN
         });
         (widest.width >= UNEVEN_FACTOR * narrowest.width && even).then(|| {
@@ -469,6 +465,11 @@ impl<'e> Evidence<'e> {
             percent(between(last + 1.0, f64::MAX)),
         )
     }
+}
+
+/// Units a second that a partition was asked for while it was there.
+pub(super) fn asked_per_s(partition: &PartitionReport, now_s: f64) -> f64 {
+    partition.offered_units / (partition.until_s.unwrap_or(now_s) - partition.from_s).max(1.0)
 }
 
 fn suffix_advice(rate: f64, limit: f64) -> String {

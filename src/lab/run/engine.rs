@@ -481,6 +481,7 @@ impl<'s> Engine<'s> {
         if chosen.is_single(&this.keys) {
             let mut member = chosen.single(&mut this.keys, now);
             add_entries(&mut member, &mut this.entries, now);
+            self.offer(load, &member);
             match self.attempt(load, &member, chosen.bytes, now) {
                 None => {
                     let answered = self.answered(load, chosen.capacity, now);
@@ -507,7 +508,8 @@ impl<'s> Engine<'s> {
         }
         let (bond, mut members) = chosen.members(&mut this.keys, now);
         for member in &mut members {
-            add_entries(member, &mut this.entries, now);
+            add_entries(member, &mut self.loads[load].entries, now);
+            self.offer(load, member);
         }
         let flight = Flight {
             load,
@@ -631,9 +633,11 @@ impl<'s> Engine<'s> {
         *left -= fresh as u64;
         let plan = this.plans[0].1;
         for _ in 0..fresh {
+            let this = &mut self.loads[load];
             let mut member = plan.single(&mut this.keys, now);
             add_entries(&mut member, &mut this.entries, now);
             this.recorder.begin(now);
+            self.offer(load, &member);
             sending.push((member, now));
         }
         if sending.is_empty() {
@@ -678,6 +682,19 @@ impl<'s> Engine<'s> {
 
     // -----------------------------------------------------------------------------------------------------------------
     // Requests
+
+    /// Counts a request that is made for the first time.
+    #[inline]
+    fn offer(&mut self, load: usize, member: &Member) {
+        let this = &mut self.loads[load];
+        self.tables[self.place_of[this.spec.table]].offer(&member.access);
+        this.keys.offer(member.key);
+        for entry in &member.entries {
+            let (table, keys, _) = &mut this.entries[entry.index];
+            self.tables[*table].offer(&entry.access);
+            keys.offer(entry.key);
+        }
+    }
 
     /// Attempts one request; `None` when it passed.
     #[inline]
@@ -729,20 +746,18 @@ impl<'s> Engine<'s> {
             base.store(partition, bytes);
         }
         for entry in &member.entries {
-            let (table, keys, _) = &mut this.entries[entry.index];
-            let index = &mut self.tables[*table];
+            let table = this.entries[entry.index].0;
+            let index = &mut self.tables[table];
             let partition = index.route(entry.access.place);
             index.settle(partition, &entry.access, now);
-            keys.count(entry.key, false);
         }
-        this.keys.count(member.key, false);
         this.recorder.passed(now, member.access.milli);
     }
 
     fn count_refusal(&mut self, load: usize, member: &Member, refusal: &Refusal, now: Instant) {
         let this = &mut self.loads[load];
         let base = self.place_of[this.spec.table];
-        this.keys.count(member.key, true);
+        this.keys.throttle(member.key);
         let access = if refusal.table == base {
             &member.access
         } else {
@@ -751,7 +766,7 @@ impl<'s> Engine<'s> {
             else {
                 return;
             };
-            this.entries[entry.index].1.count(entry.key, true);
+            this.entries[entry.index].1.throttle(entry.key);
             &entry.access
         };
         let table = &mut self.tables[refusal.table];

@@ -87,8 +87,8 @@ impl Engine<'_> {
             }
             FigureName::HottestKeyShare => {
                 let shares = loads.iter().map(|load| {
-                    let top = load.keys.top(1).first().map_or(0, |&(_, attempts, _)| attempts);
-                    share(top, load.keys.attempts())
+                    let top = load.keys.top(1).first().map_or(0, |&(_, offers, _)| offers);
+                    share(top, load.keys.offers())
                 });
                 shares.fold(0.0, f64::max)
             }
@@ -103,18 +103,15 @@ impl Engine<'_> {
         share(most, asked.iter().map(|(_, asked)| *asked).sum())
     }
 
-    /// What each partition of a table was asked for, in thousandths of a unit; those that are no more first.
+    /// What each partition of a table was asked for, in thousandths of a unit, retries left out; those that are no more
+    /// first.
     pub(super) fn asked_of(&self, table: usize) -> Vec<(&crate::sim::Partition, u64)> {
-        use crate::budget::Capacity;
         let table = &self.tables[table];
         table
             .retired()
             .iter()
             .chain(table.partitions())
-            .map(|partition| {
-                let of = |capacity| partition.tally(capacity).attempted_milli();
-                (partition, of(Capacity::Read) + of(Capacity::Write))
-            })
+            .map(|partition| (partition, partition.offered_milli.iter().sum()))
             .collect()
     }
 }

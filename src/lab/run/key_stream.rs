@@ -37,7 +37,7 @@ pub(super) struct Draw {
 struct Known {
     /// The first 128 bits of the token, in halves so that the entry is 32 bytes. Zero: not yet looked up.
     token: [u64; 2],
-    attempts: u64,
+    offers: u64,
     throttles: u64,
 }
 
@@ -257,22 +257,27 @@ impl KeyStream {
         label
     }
 
-    /// Counts an attempt.
+    /// Counts a request that is made for the first time.
     #[inline]
-    pub(super) fn count(&mut self, physical: u64, throttled: bool) {
+    pub(super) fn offer(&mut self, physical: u64) {
         if let Some(known) = self.known.get_mut(physical as usize) {
-            self.distinct += u64::from(known.attempts == 0);
-            known.attempts += 1;
-            known.throttles += u64::from(throttled);
+            self.distinct += u64::from(known.offers == 0);
+            known.offers += 1;
         } else if let Some(sketch) = &mut self.sketch {
             sketch[0].record(&physical, 1);
-            if throttled {
-                sketch[1].record(&physical, 1);
-            }
         }
     }
 
-    /// The heaviest physical keys: number, attempts, throttles.
+    /// Counts a refusal.
+    pub(super) fn throttle(&mut self, physical: u64) {
+        if let Some(known) = self.known.get_mut(physical as usize) {
+            known.throttles += 1;
+        } else if let Some(sketch) = &mut self.sketch {
+            sketch[1].record(&physical, 1);
+        }
+    }
+
+    /// The heaviest physical keys: number, requests without retries, throttles.
     pub(super) fn top(&self, n: usize) -> Vec<(u64, u64, u64)> {
         match &self.sketch {
             Some(sketch) => {
@@ -283,8 +288,8 @@ impl KeyStream {
             None => {
                 let mut top: Vec<_> = (0_u64..)
                     .zip(&self.known)
-                    .filter(|(_, known)| known.attempts > 0)
-                    .map(|(key, known)| (key, known.attempts, known.throttles))
+                    .filter(|(_, known)| known.offers > 0)
+                    .map(|(key, known)| (key, known.offers, known.throttles))
                     .collect();
                 let order = |a: &(u64, u64, u64), b: &(u64, u64, u64)| b.1.cmp(&a.1).then(a.0.cmp(&b.0));
                 if top.len() > n && n > 0 {
@@ -298,7 +303,7 @@ impl KeyStream {
         }
     }
 
-    /// Attempts by logical key, heaviest first, where they are counted exactly.
+    /// Requests by logical key, retries left out, heaviest first, where they are counted exactly.
     pub(super) fn logical_loads(&self) -> Option<Vec<u64>> {
         if self.sketch.is_some() {
             return None;
@@ -306,17 +311,17 @@ impl KeyStream {
         let mut loads: Vec<u64> = self
             .known
             .chunks(self.suffixes as usize)
-            .map(|suffixes| suffixes.iter().map(|known| known.attempts).sum())
+            .map(|suffixes| suffixes.iter().map(|known| known.offers).sum())
             .collect();
         loads.sort_unstable_by(|a, b| b.cmp(a));
         Some(loads)
     }
 
-    /// Attempts in all.
-    pub(super) fn attempts(&self) -> u64 {
+    /// Requests in all, retries left out.
+    pub(super) fn offers(&self) -> u64 {
         match &self.sketch {
             Some(sketch) => sketch[0].total(),
-            None => self.known.iter().map(|known| known.attempts).sum(),
+            None => self.known.iter().map(|known| known.offers).sum(),
         }
     }
 

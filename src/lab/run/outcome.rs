@@ -1,6 +1,6 @@
 //! From what was recorded to the report.
 
-use super::diagnosis::diagnose;
+use super::diagnosis::{asked_per_s, diagnose};
 use super::engine::{Engine, Load, Observer};
 use super::figure::share;
 use super::report::*;
@@ -235,7 +235,7 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
                 width: table.width(partition),
                 from_s: seconds(partition.born),
                 until_s: partition.until.map(seconds),
-                attempted_units: asked as f64 / MILLI as f64,
+                offered_units: asked as f64 / MILLI as f64,
                 consumed_units: both(|tally| tally.consumed_milli) as f64 / MILLI as f64,
                 throttles: both(|tally| tally.throttles),
                 share: share(asked, total),
@@ -261,7 +261,7 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
         throughput: table.throughput(),
         partitions_at_start: at_start as u32,
         partitions_at_end: table.partitions().len() as u32,
-        max_over_mean: max_over_mean(&partitions),
+        max_over_mean: max_over_mean(&partitions, seconds(engine.now)),
         partitions,
         top_keys,
         distinct_keys,
@@ -289,9 +289,9 @@ fn spread(series: &[Series; 2], bin: u64, columns: usize, of: fn(&crate::heat::T
     sums
 }
 
-fn max_over_mean(partitions: &[PartitionReport]) -> f64 {
-    let at_end: Vec<f64> =
-        partitions.iter().filter(|p| p.until_s.is_none()).map(|p| p.attempted_units).collect();
+fn max_over_mean(partitions: &[PartitionReport], now_s: f64) -> f64 {
+    let at_end = partitions.iter().filter(|partition| partition.until_s.is_none());
+    let at_end: Vec<f64> = at_end.map(|partition| asked_per_s(partition, now_s)).collect();
     let total: f64 = at_end.iter().sum();
     let most = at_end.iter().copied().fold(0.0, f64::max);
     if total > 0.0 { most * at_end.len() as f64 / total } else { 1.0 }
@@ -305,11 +305,11 @@ fn top_keys(engine: &Engine<'_>, at: usize) -> (Vec<KeyReport>, Option<u64>) {
         let entries = load.entries.iter().filter(|(table, ..)| *table == at).map(|(_, keys, _)| keys);
         for keys in base.then_some(&load.keys).into_iter().chain(entries) {
             streams += 1;
-            total += keys.attempts();
+            total += keys.offers();
             distinct = distinct.zip(keys.distinct()).map(|(sum, of)| sum + of);
-            for (key, attempts, throttles) in keys.top(TOP_CANDIDATES) {
+            for (key, offers, throttles) in keys.top(TOP_CANDIDATES) {
                 let sum = by_label.entry(keys.label(key)).or_insert_with(|| (0, 0, keys.token_of(key)));
-                sum.0 += attempts;
+                sum.0 += offers;
                 sum.1 += throttles;
             }
         }
@@ -326,10 +326,10 @@ fn top_keys(engine: &Engine<'_>, at: usize) -> (Vec<KeyReport>, Option<u64>) {
     let keys = top
         .into_iter()
         .take(TOP_KEYS)
-        .map(|(key, (attempts, throttles, token))| {
+        .map(|(key, (offers, throttles, token))| {
             let partition = table.route(crate::physics::Place { token, sort: 0 });
             let partition = table.partitions()[partition].id;
-            KeyReport { key, share: share(attempts, total), partition, throttles }
+            KeyReport { key, share: share(offers, total), partition, throttles }
         })
         .collect();
     (keys, distinct)

@@ -155,11 +155,11 @@ pub struct TableReport {
     pub partitions_at_end: u32,
     /// Every partition that there was, in the order of ranges, parents before children.
     pub partitions: Vec<PartitionReport>,
-    /// The ten keys that were asked for most.
+    /// The ten keys that were asked for most, retries left out.
     pub top_keys: Vec<KeyReport>,
     /// Distinct keys that were asked for; `None` when there were too many to count.
     pub distinct_keys: Option<u64>,
-    /// Largest share ÷ mean share of the units asked for, over the partitions at the end and their share of the time.
+    /// Largest ÷ mean rate of the units offered, over the partitions at the end.
     pub max_over_mean: f64,
     /// What happened to it, in order.
     pub history: Vec<HistoryReport>,
@@ -184,17 +184,17 @@ pub struct PartitionReport {
     pub from_s: f64,
     /// When it split or was merged; `None` when it is there at the end.
     pub until_s: Option<f64>,
-    /// Units asked for.
-    pub attempted_units: f64,
+    /// Units asked for, retries left out: the load as it was meant.
+    pub offered_units: f64,
     /// Units consumed.
     pub consumed_units: f64,
     /// Requests that were throttled.
     pub throttles: u64,
-    /// Its share of all units asked for of this table.
+    /// Its share of all units offered to this table.
     pub share: f64,
     /// Why it does not split although it is hot; empty otherwise.
     pub declined: String,
-    /// Units asked for a second, over time.
+    /// Units asked for a second, retries included, over time.
     pub attempted: Vec<f64>,
     /// Units refused a second, over time.
     pub throttled: Vec<f64>,
@@ -205,7 +205,7 @@ pub struct PartitionReport {
 pub struct KeyReport {
     /// The key, its suffix included.
     pub key: String,
-    /// Its share of all requests of this table.
+    /// Its share of all requests of this table, retries left out.
     pub share: f64,
     /// The partition that holds its first item at the end.
     pub partition: u32,

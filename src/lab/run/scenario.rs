@@ -12,11 +12,12 @@
 
 use crate::charge::Consistency;
 use crate::client::RetryPolicy;
-use crate::lab::{Distribution, KeyedRows, Phase};
-use crate::physics::{AutoScaling, Switches};
-use crate::profile::{Profile, Throughput};
+use crate::lab::{Distribution, KeyedRows, Phase, RateShape, Spacing};
+use crate::physics::{AutoScaling, HeatSplit, Switches};
+use crate::profile::{Profile, Service, Throughput};
 use crate::rng::Seed;
 pub use crate::sim::OnDemand;
+use crate::sim::Setup;
 use crate::units::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +43,50 @@ pub struct Scenario {
     pub thresholds: Vec<Threshold>,
     /// When the run ends at the latest; without it, when all loads are done.
     pub ends: Option<Duration>,
+}
+
+impl Scenario {
+    /// An empty scenario: give it tables and loads.
+    pub fn new(name: impl Into<String>, seed: Seed) -> Self {
+        Self {
+            name: name.into(),
+            about: String::new(),
+            published: Vec::new(),
+            seed,
+            tables: Vec::new(),
+            loads: Vec::new(),
+            events: Vec::new(),
+            thresholds: Vec::new(),
+            ends: None,
+        }
+    }
+
+    /// With one more table.
+    #[must_use]
+    pub fn table(mut self, table: TableSpec) -> Self {
+        self.tables.push(table);
+        self
+    }
+
+    /// With one more load.
+    #[must_use]
+    pub fn load(mut self, load: LoadSpec) -> Self {
+        self.loads.push(load);
+        self
+    }
+
+    /// With one more event, `at` so long after the start, to the table at this place.
+    #[must_use]
+    pub fn event(mut self, at: Duration, table: usize, change: Change) -> Self {
+        self.events.push(Event { at, table, change });
+        self
+    }
+
+    /// Ending after so long at the latest.
+    #[must_use]
+    pub fn ends(self, ends: Duration) -> Self {
+        Self { ends: Some(ends), ..self }
+    }
 }
 
 /// A figure that somebody published.
@@ -79,6 +124,25 @@ pub struct TableSpec {
     pub indexes: Vec<IndexSpec>,
     /// Bytes stored at the start, spread as the partitions are.
     pub stored: Bytes,
+}
+
+impl TableSpec {
+    /// A table as a service makes it today, with splits for heat on DynamoDB; its burst credit is as the profile says.
+    pub fn new(name: impl Into<String>, profile: Profile) -> Self {
+        let heat_splits = (profile.service() == Service::DynamoDb).then(HeatSplit::default);
+        let on_demand = (profile.name() == Profile::dynamodb_on_demand().name()).then(OnDemand::default);
+        Self {
+            name: name.into(),
+            profile,
+            switches: Switches { heat_splits, ..Switches::default() },
+            on_demand,
+            auto_scaling: None,
+            widths: Vec::new(),
+            split_takes: Setup::SPLIT_TAKES,
+            indexes: Vec::new(),
+            stored: Bytes::ZERO,
+        }
+    }
 }
 
 /// A global secondary index.
@@ -123,6 +187,33 @@ pub struct DrawnKeys {
     pub run: u64,
     /// A suffix that divides each key.
     pub suffix: Option<Suffix>,
+}
+
+impl DrawnKeys {
+    /// So many keys by a distribution, each with a million items.
+    pub fn new(name: impl Into<String>, count: u64, distribution: Distribution) -> Self {
+        Self {
+            name: name.into(),
+            count,
+            distribution,
+            names: Vec::new(),
+            items: Items::Random(1_000_000),
+            run: 1,
+            suffix: None,
+        }
+    }
+
+    /// With items found in another way.
+    #[must_use]
+    pub fn items(self, items: Items) -> Self {
+        Self { items, ..self }
+    }
+
+    /// With a suffix.
+    #[must_use]
+    pub fn suffix(self, rule: SuffixRule, count: u32) -> Self {
+        Self { suffix: Some(Suffix { rule, count }), ..self }
+    }
 }
 
 /// Which item of a logical key an operation is about.
@@ -181,6 +272,54 @@ pub struct LoadSpec {
     pub low_priority: bool,
     /// Cosmos DB: the throughput bucket of its requests: at most this share of each partition's throughput, in hundredths.
     pub bucket_percent: Option<u32>,
+}
+
+impl LoadSpec {
+    /// Creations of 1 KB items on the first table, without retries. Answers take 3 ms for a read and 5 ms for a write
+    /// (*assumed*).
+    pub fn new(name: impl Into<String>, keys: DrawnKeys, clients: Clients) -> Self {
+        Self {
+            name: name.into(),
+            table: 0,
+            mix: vec![(1, Operation::Create)],
+            keys: KeySpec::Drawn(keys),
+            item: Bytes::from_kb(1),
+            clients,
+            retry: RetryPolicy::None,
+            begins: Duration::ZERO,
+            service_time: Self::SERVICE_TIME,
+            low_priority: false,
+            bucket_percent: None,
+        }
+    }
+
+    /// What an answer takes, of reads and of writes (*assumed*).
+    pub const SERVICE_TIME: [Duration; 2] = [Duration::from_millis(3), Duration::from_millis(5)];
+
+    /// With one operation.
+    #[must_use]
+    pub fn operation(self, operation: Operation) -> Self {
+        Self { mix: vec![(1, operation)], ..self }
+    }
+
+    /// With a retry policy.
+    #[must_use]
+    pub fn retry(self, retry: RetryPolicy) -> Self {
+        Self { retry, ..self }
+    }
+
+    /// Beginning so long after the start.
+    #[must_use]
+    pub fn begins(self, begins: Duration) -> Self {
+        Self { begins, ..self }
+    }
+}
+
+impl Clients {
+    /// A constant rate, evenly spaced.
+    pub fn constant(rate: u64, lasts: Duration) -> Self {
+        Self::Open(vec![Phase { shape: RateShape::Constant(rate), lasts, spacing: Spacing::Even }])
+    }
 }
 
 /// What a client asks for.
@@ -316,6 +455,25 @@ pub struct Figure {
     pub during: Option<(Duration, Duration)>,
 }
 
+impl Figure {
+    /// A figure of all loads over the whole run.
+    pub fn new(name: FigureName) -> Self {
+        Self { name, load: None, during: None }
+    }
+
+    /// Of one load.
+    #[must_use]
+    pub fn of(self, load: impl Into<String>) -> Self {
+        Self { load: Some(load.into()), ..self }
+    }
+
+    /// Over the seconds from one time to another.
+    #[must_use]
+    pub fn during(self, from: Duration, to: Duration) -> Self {
+        Self { during: Some((from, to)), ..self }
+    }
+}
+
 /// Figures that a run answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureName {
@@ -337,9 +495,9 @@ pub enum FigureName {
     P999Ms,
     /// Seconds from the first intended start to the last completion.
     Seconds,
-    /// The hottest partition's share of the units asked for; the highest of all tables. Of the whole run.
+    /// The hottest partition's share of the units offered, retries left out; the highest of all tables. Of the whole run.
     HottestPartitionShare,
-    /// The hottest key's share of the requests. Of the whole run.
+    /// The hottest key's share of the requests, retries left out. Of the whole run.
     HottestKeyShare,
     /// Partitions at the end, of the first table.
     Partitions,
