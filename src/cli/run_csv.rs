@@ -69,7 +69,7 @@ fn cells(line: &mut String, tally: &Tally) {
 /// Thousandths as units, exactly: `12`, `0.5`.
 fn units(line: &mut String, milli: u64) {
     let _ = write!(line, "{}", milli / 1_000);
-    if milli % 1_000 > 0 {
+    if !milli.is_multiple_of(1_000) {
         let fraction = format!("{:03}", milli % 1_000);
         let _ = write!(line, ".{}", fraction.trim_end_matches('0'));
     }

@@ -4,7 +4,7 @@
 //! mode has no throughput to change, and units that an event leaves out stay as they are.
 
 use super::Context;
-use super::node::{Fields, Node, Read, Value};
+use super::node::{Fields, Node, Read, Value, told};
 use super::read;
 use super::tables::{self, Kind, Table};
 use hotplate::budget::Rate;
@@ -183,7 +183,7 @@ fn only_true(fields: &Fields<'_>, key: &str) -> Option<()> {
 
 /// `{ wcu, rcu }`, `{ ru }` or `{ max_ru }`; units that are left out stay.
 fn throughput(node: &Node, key: &str, state: &State, context: &Context<'_>) -> Read<Throughput> {
-    let wrong = || "a value inside is wrong".to_owned();
+    let wrong = told;
     let rate = |units: u64| Rate::per_second(units).map_err(|error| error.to_string());
     let (names, example): (&'static [&'static str], _) = match state.kind {
         Kind::Provisioned | Kind::OnDemand => (&["wcu", "rcu"], "{ wcu = 1000, rcu = 1000 }"),

@@ -69,17 +69,23 @@ impl<'a> Faults<'a> {
     }
 }
 
-/// The name of `names` that `wrong` was most likely meant to be: at most a third of its letters differ.
+/// The name of `names` that `wrong` was most likely meant to be: at most a third of its letters differ, or one begins with
+/// the other.
 pub(crate) fn nearest<'n>(wrong: &str, names: &[&'n str]) -> Option<&'n str> {
     let same = |text: &str| text.to_lowercase().replace(['_', ' '], "-");
     let wrong = same(wrong);
     let most = (wrong.chars().count() / 3).max(1);
     let distances = names.iter().map(|name| (distance(&wrong, &same(name)), *name));
-    distances
-        .filter(|(distance, _)| *distance <= most)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+    let near = distances.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance);
+    let begins = |name: &&&str| {
+        let name = same(name);
+        wrong.len().min(name.len()) >= BEGINNING_MIN && (name.starts_with(&wrong) || wrong.starts_with(&name))
+    };
+    near.map(|(_, name)| name).or_else(|| names.iter().find(begins).copied())
 }
+
+/// Letters that two names must have in common at their beginning.
+const BEGINNING_MIN: usize = 3;
 
 /// Insertions, deletions, changes and swaps of neighbours that make `b` of `a` (Damerau, 1964; restricted).
 fn distance(a: &str, b: &str) -> usize {
@@ -146,6 +152,7 @@ mod tests {
             ("partition", Some("partitions")),
             ("heat-splits", Some("heat_splits")),
             ("AWS standard 2026", Some("aws-standard-2026")),
+            ("part", Some("partitions")),
             ("colour", None),
             ("", None),
         ] {

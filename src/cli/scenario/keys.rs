@@ -10,7 +10,7 @@
 
 use super::Context;
 use super::faults::either;
-use super::node::{Fields, Node, Read, Value};
+use super::node::{Fields, Node, Read, Value, told};
 use super::read;
 use crate::cli::input::Source;
 use hotplate::error::{Error, Result};
@@ -173,7 +173,8 @@ fn drawn(fields: &Fields<'_>) -> Option<DrawnKeys> {
     };
     if let Err(error) = distribution.sampler(count, Seed(0)) {
         let key = fields.present(&["distribution", "weights", "every"]).first().copied().unwrap_or("count");
-        fields.fault(key, error);
+        let why = error.to_string();
+        fields.fault(key, why.strip_prefix(&format!("{key}: ")).unwrap_or(&why));
         return None;
     }
     let (items, suffix) = (items?, suffix?);
@@ -288,7 +289,7 @@ fn items(node: &Node) -> Read<Items> {
 fn suffix(node: &Node, fields: &Fields<'_>) -> Read<Suffix> {
     const WORDS: [(&str, SuffixRule); 3] =
         [("random", SuffixRule::Random), ("hash", SuffixRule::Hash), ("product", SuffixRule::Product)];
-    let wrong = || "a value inside is wrong".to_owned();
+    let wrong = told;
     if !matches!(node.value, Value::Table(_)) {
         return Err(format!(
             "{} is no suffix: write it like {{ rule = \"random\", count = 200 }}, the rule being random, hash or product",

@@ -5,7 +5,7 @@
 
 use super::Context;
 use super::keys;
-use super::node::{Fields, Node, Read, Value};
+use super::node::{Fields, Node, Read, Value, told};
 use super::read;
 use super::tables::Table;
 use super::{REQUESTS_MAX, RUN_MAX};
@@ -317,7 +317,7 @@ fn consistency(fields: &Fields<'_>, service: Service, verbs: &[(u32, Verb)]) -> 
 }
 
 fn service_time(node: &Node, context: &Context<'_>) -> Read<[Duration; 2]> {
-    let wrong = || "a value inside is wrong".to_owned();
+    let wrong = told;
     if !matches!(node.value, Value::Table(_)) {
         return read::service_time(node).map(|both| [both; 2]);
     }
@@ -440,7 +440,9 @@ fn open(fields: &Fields<'_>, context: &Context<'_>) -> Option<Clients> {
     // What is wrong with the rates, the schedule says.
     if let Err(error) = Schedule::new(&phases, Seed(0)) {
         let key = if fields.get("phases").is_some() { "phases" } else { "rate" };
-        fields.fault(key, error);
+        let why = error.to_string();
+        // Who wrote a rate wrote no phases.
+        fields.fault(key, if key == "rate" { why.replace("phase 1: ", "") } else { why });
         return None;
     }
     Some(Clients::Open(phases))
@@ -481,7 +483,7 @@ fn phase(node: &Node, context: &Context<'_>) -> Option<(RateShape, Duration)> {
     };
     let missing: Vec<&str> = keys.iter().copied().filter(|key| fields.get(key).is_none()).collect();
     if !missing.is_empty() {
-        fields.fault_here(format!("{} is missing: {} go together", missing.join(", "), keys.join(", ")));
+        fields.fault_here(format!("{} is missing: {} go together", missing.join(", "), and(keys)));
         return None;
     }
     let rate = |key: &str| fields.need(key, read::operations);
@@ -508,6 +510,11 @@ fn phase(node: &Node, context: &Context<'_>) -> Option<(RateShape, Duration)> {
         }
     };
     Some((shape, lasts?))
+}
+
+/// `a, b and c`.
+fn and(names: &[&str]) -> String {
+    super::faults::either(names).replace(" or ", " and ")
 }
 
 /// `["5m", 1000]`: from then on so many a second.

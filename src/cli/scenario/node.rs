@@ -29,6 +29,8 @@ pub(crate) enum Value {
     Table(Vec<Entry>),
     /// A date or a time: no key has one.
     Time(String),
+    /// The parameter that it should be is not there, which is a fault already.
+    Unknown,
 }
 
 /// A key and its value.
@@ -126,6 +128,7 @@ impl Node {
                     };
                     let hint = suggestion(name, &known);
                     faults.add(&self.at, format!("${name} is no parameter{hint}: {there_are}"));
+                    self.value = Value::Unknown;
                 }
             }
             Value::List(list) => list.iter_mut().for_each(|node| node.substitute(parameters, faults)),
@@ -156,6 +159,7 @@ pub(crate) fn show(value: &Value) -> String {
         Value::List(_) => "a list".into(),
         Value::Table(_) => "a table".into(),
         Value::Time(time) => format!("the time {time}"),
+        Value::Unknown => "nothing".into(),
     }
 }
 
@@ -169,8 +173,13 @@ pub(crate) struct Fields<'a> {
     names: &'static [&'static str],
 }
 
-/// What a value came to, or why it is wrong.
+/// What a value came to, or why it is wrong; see [`told`].
 pub(crate) type Read<T> = Result<T, String>;
+
+/// What is wrong lies inside of a value, and has been told with its own place.
+pub(crate) fn told() -> String {
+    String::new()
+}
 
 impl<'a> Fields<'a> {
     /// Opens `node`, which is `what` ("a table", "an event") and has the keys `names`; unknown keys are faults.
@@ -233,11 +242,16 @@ impl<'a> Fields<'a> {
 
     /// The value of a key; `Some(None)` when it is absent, `None` when it is wrong.
     pub(crate) fn maybe<T>(&self, name: &str, read: impl FnOnce(&'a Node) -> Read<T>) -> Option<Option<T>> {
-        match self.get(name).map(read) {
-            None => Some(None),
-            Some(Ok(value)) => Some(Some(value)),
-            Some(Err(why)) => {
-                self.fault(name, why);
+        let Some(node) = self.get(name) else { return Some(None) };
+        if node.value == Value::Unknown {
+            return None;
+        }
+        match read(node) {
+            Ok(value) => Some(Some(value)),
+            Err(why) => {
+                if why != told() {
+                    self.fault(name, why);
+                }
                 None
             }
         }

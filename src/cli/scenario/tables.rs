@@ -12,7 +12,7 @@
 
 use super::Context;
 use super::keys;
-use super::node::{Fields, Node, Read, Value};
+use super::node::{Fields, Node, Read, Value, told};
 use super::read;
 use hotplate::budget::Fill;
 use hotplate::key::Placement;
@@ -356,7 +356,7 @@ fn read_write<T: Copy>(
     default: [T; 2],
     unit: impl Fn(&Node) -> Read<T> + Copy,
 ) -> Read<[T; 2]> {
-    let wrong = || "a value inside is wrong".to_owned();
+    let wrong = told;
     let Value::Table(_) = &node.value else {
         return Err(format!(
             "{} is not reads and writes: write it like {{ read = 12000, write = 4000 }}",
@@ -426,7 +426,7 @@ fn switches(fields: &Fields<'_>, kind: Kind) -> Option<Switches> {
 
 fn heat_splits(node: &Node, fields: &Fields<'_>) -> Read<Option<HeatSplit>> {
     if let Value::Table(_) = &node.value {
-        let wrong = || "a value inside is wrong".to_owned();
+        let wrong = told;
         let names = &["hot_percent", "after"];
         let inner = Fields::open(node, "splits for heat", names, fields.faults).ok_or_else(wrong)?;
         let default = HeatSplit::default();
@@ -455,7 +455,7 @@ fn heat_splits(node: &Node, fields: &Fields<'_>) -> Read<Option<HeatSplit>> {
 }
 
 fn auto_scaling(node: &Node, context: &Context<'_>) -> Read<AutoScaling> {
-    let wrong = || "a value inside is wrong".to_owned();
+    let wrong = told;
     let fields =
         Fields::open(node, "auto scaling", &["target", "min", "max"], context.faults).ok_or_else(wrong)?;
     let target = fields.or("target", TARGET_PERCENT, |node| {
