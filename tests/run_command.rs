@@ -94,7 +94,12 @@ fn json_says_how_to_get_it_again() {
     // More suffixes, more served.
     let one = json(folder.run(&["run", "shop.toml", "--json"]));
     let served = |report: &Value| number(&report["loads"][0]["served_per_s"]);
-    assert!(served(&one) < 1_300.0 && served(&report) > 2.0 * served(&one), "{} {}", served(&one), served(&report));
+    assert!(
+        served(&one) < 1_300.0 && served(&report) > 2.0 * served(&one),
+        "{} {}",
+        served(&one),
+        served(&report)
+    );
     assert_ne!(one["digest"], report["digest"]);
 }
 
@@ -108,8 +113,12 @@ fn a_sweep_sets_runs_side_by_side() {
     assert_eq!(row.split_whitespace().count(), 5, "{row}");
     assert!(text.contains("hotplate run shop.toml -p suffixes=16 --seed 7\n"), "{text}");
     let reports = json(folder.run(&["run", "shop.toml", "--sweep", "suffixes=1,4", "--json"]));
-    let served: Vec<f64> =
-        reports.as_array().unwrap().iter().map(|report| number(&report["loads"][0]["served_per_s"])).collect();
+    let served: Vec<f64> = reports
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|report| number(&report["loads"][0]["served_per_s"]))
+        .collect();
     assert!(served.len() == 2 && served[0] < served[1], "{served:?}");
     let (code, _, wrong) = told(folder.run(&["run", "shop.toml", "--sweep", "suffixes=1,many"]));
     assert_eq!(code, 2);
@@ -126,7 +135,8 @@ fn a_sweep_sets_runs_side_by_side() {
 
 #[test]
 fn a_threshold_that_does_not_hold_is_exit_1() {
-    let threshold = |bound: &str| format!("[[threshold]]\ncheck = \"throttled_share of writers <= {bound}\"\n");
+    let threshold =
+        |bound: &str| format!("[[threshold]]\ncheck = \"throttled_share of writers <= {bound}\"\n");
     let text = printed(shop_with(&threshold("90%")).run(&["run", "shop.toml"]));
     assert!(text.contains("\nholds  throttled_share of writers <= 0.9 (it is 0."), "{text}");
     let folder = shop_with(&threshold("1%"));
@@ -146,17 +156,29 @@ fn a_wrong_file_is_exit_2_with_its_line() {
     let (code, text, wrong) = told(folder.run(&["run", "bad.toml"]));
     assert_eq!((code, text.as_str()), (2, ""));
     let lines: Vec<&str> = wrong.lines().collect();
-    assert!(lines[0].starts_with("error: bad.toml:10:1: a table has no key \"wuc\" (did you mean \"wcu\"?)"), "{wrong}");
+    assert!(
+        lines[0].starts_with("error: bad.toml:10:1: a table has no key \"wuc\" (did you mean \"wcu\"?)"),
+        "{wrong}"
+    );
     assert!(lines[1].starts_with("bad.toml:16:9: lasts: 10 is not a time"), "{wrong}");
     for (arguments, expected) in [
         (&["run", "nowhere.toml"][..], "nowhere.toml cannot be read: "),
-        (&["run", "l1-one-kee"], "l1-one-kee is neither a file nor a built-in scenario (did you mean \"l1-one-key\"?)"),
+        (
+            &["run", "l1-one-kee"],
+            "l1-one-kee is neither a file nor a built-in scenario (did you mean \"l1-one-key\"?)",
+        ),
         (&["run", "--show", "nothing"], "nothing is neither a file nor a built-in scenario"),
         (&["run", "."], ". cannot be read: "),
-        (&["run", "shop.toml", "-p", "suffixes"], "-p: \"suffixes\" is not a name and a value: write name=value"),
+        (
+            &["run", "shop.toml", "-p", "suffixes"],
+            "-p: \"suffixes\" is not a name and a value: write name=value",
+        ),
         (&["run", "shop.toml", "-p", "suffixes=1", "-p", "suffixes=2"], "-p suffixes is given twice"),
         (&["run", "shop.toml", "--against", "none"], "--against: target/hotplate/none.json cannot be read: "),
-        (&["run", "shop.toml", "--html", "shop.toml"], "--html: this is the scenario file, which would be lost"),
+        (
+            &["run", "shop.toml", "--html", "shop.toml"],
+            "--html: this is the scenario file, which would be lost",
+        ),
         (&["run", "shop.toml", "--csv", "no/where.csv"], "--csv: no/where.csv cannot be written: "),
     ] {
         let (code, text, wrong) = told(folder.run(arguments));
@@ -171,10 +193,12 @@ fn seconds_are_written_as_csv_and_add_up() {
     let folder = shop();
     let report = json(folder.run(&["run", "shop.toml", "--csv", "seconds.csv", "--json"]));
     let mut reader = csv::Reader::from_path(folder.path().join("seconds.csv")).unwrap();
-    let column = |name: &str, reader: &csv::StringRecord| reader.iter().position(|head| head == name).unwrap();
+    let column =
+        |name: &str, reader: &csv::StringRecord| reader.iter().position(|head| head == name).unwrap();
     let heads = reader.headers().unwrap().clone();
-    let [requests, throttled, consumed] = ["write_requests", "write_requests_throttled", "write_units_consumed"]
-        .map(|name| column(name, &heads));
+    let [requests, throttled, consumed] =
+        ["write_requests", "write_requests_throttled", "write_units_consumed"]
+            .map(|name| column(name, &heads));
     let (mut all, mut refused, mut units, mut last) = (0, 0, 0.0, 0);
     for row in reader.records() {
         let row = row.unwrap();
@@ -188,7 +212,8 @@ fn seconds_are_written_as_csv_and_add_up() {
     let load = &report["loads"][0];
     assert_eq!((all, refused), (load["attempts"].as_u64().unwrap(), load["throttled"].as_u64().unwrap()));
     assert_eq!(units, number(&load["served"]));
-    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "nothing half-written is left: {names:?}");
 }
 
@@ -218,7 +243,10 @@ fn a_page_is_written() {
     let folder = shop();
     printed(folder.run(&["run", "shop.toml", "--html", "page.html"]));
     let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
-    assert!(page.starts_with("<!doctype html>") && page.contains("shop") && page.contains("orders"), "{page}");
+    assert!(
+        page.starts_with("<!doctype html>") && page.contains("shop") && page.contains("orders"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -235,13 +263,18 @@ keys = { file = "orders.csv", template = "{day}.{hash(id, 1..4)}" }
 rate = 100
 lasts = "10s"
 "#;
-    let rows: String = (0..50).map(|i| format!("{},2018-08-09\n", if i == 3 { String::new() } else { i.to_string() })).collect();
+    let rows: String = (0..50)
+        .map(|i| format!("{},2018-08-09\n", if i == 3 { String::new() } else { i.to_string() }))
+        .collect();
     let folder = Folder::new();
     fs::create_dir(folder.path().join("in")).unwrap();
     let folder = folder.with("in/shop.toml", scenario).with("in/orders.csv", format!("id,day\n{rows}"));
     let report = json(folder.run(&["run", "in/shop.toml", "--json"]));
     assert_eq!((&report["scenario"], &report["loads"][0]["served"]), (&"shop".into(), &1_000.into()));
-    assert!(report["tables"][0]["top_keys"][0]["key"].as_str().unwrap().starts_with("2018-08-09."), "{report}");
+    assert!(
+        report["tables"][0]["top_keys"][0]["key"].as_str().unwrap().starts_with("2018-08-09."),
+        "{report}"
+    );
     assert!(report["loads"][0]["skew"].is_null());
     let folder = folder.with("in/shop.toml", scenario.replace("{day}", "{dya}"));
     let (code, _, wrong) = told(folder.run(&["run", "in/shop.toml"]));

@@ -13,7 +13,7 @@ use hotplate::profile::{Profile, Service, Throughput};
 use std::time::Duration;
 
 /// The keys of an event.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "at",
     "table",
     "throughput",

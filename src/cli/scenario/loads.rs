@@ -19,7 +19,7 @@ use hotplate::units::{Bytes, KB};
 use std::time::Duration;
 
 /// The keys of a load.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "name",
     "table",
     "operation",
@@ -126,7 +126,7 @@ impl Verb {
 }
 
 /// The names of a mix's parts.
-const VERBS: &[&str] = &[
+pub(super) const VERBS: &[&str] = &[
     "create",
     "update",
     "delete",
@@ -449,7 +449,7 @@ fn open(fields: &Fields<'_>, context: &Context<'_>) -> Option<Clients> {
 }
 
 /// The keys of a phase.
-const PHASE_KEYS: &[&str] =
+pub(super) const PHASE_KEYS: &[&str] =
     &["lasts", "rate", "from", "to", "steps", "base", "peak", "at", "spike_lasts", "low", "high", "period"];
 
 /// The shapes of a phase: the keys of each, the first being the one that names it.

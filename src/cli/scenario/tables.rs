@@ -26,7 +26,7 @@ use hotplate::units::{Bytes, KB};
 use std::time::Duration;
 
 /// The keys of a table.
-const TABLE_KEYS: &[&str] = &[
+pub(super) const TABLE_KEYS: &[&str] = &[
     "name",
     "profile",
     "wcu",
@@ -54,7 +54,7 @@ const TABLE_KEYS: &[&str] = &[
 ];
 
 /// The keys of an index.
-const INDEX_KEYS: &[&str] =
+pub(super) const INDEX_KEYS: &[&str] =
     &["name", "wcu", "rcu", "partitions", "previous_peak", "warm", "max", "quota", "burst", "entry", "keys"];
 
 /// Indexes of a table ("Quotas": 20 global secondary indexes).

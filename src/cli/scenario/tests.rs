@@ -332,6 +332,51 @@ fn built_in_scenarios_are_read() {
     }
 }
 
+/// The document tells every key, and every scenario that comes with the binary.
+#[test]
+fn every_key_is_documented() {
+    let document = include_str!("../../../docs/scenarios.md");
+    let keys = [
+        KEYS,
+        tables::TABLE_KEYS,
+        tables::INDEX_KEYS,
+        loads::KEYS,
+        loads::PHASE_KEYS,
+        loads::VERBS,
+        keys::KEYS,
+        events::KEYS,
+    ];
+    for key in keys.iter().flat_map(|keys| keys.iter()) {
+        let forms = [
+            format!("`{key}`"),
+            format!("`{key} ="),
+            format!("`[[{key}]]`"),
+            format!("`[[table.{key}]]`"),
+            format!("`[{key}]`"),
+            format!(" {key} = "),
+        ];
+        assert!(forms.iter().any(|form| document.contains(form)), "{key} is not in docs/scenarios.md");
+    }
+    for figure in hotplate::lab::run::FigureName::ALL {
+        assert!(document.contains(&format!("`{}`", figure.as_str())), "{}", figure.as_str());
+    }
+    for scenario in BUILT_IN {
+        let text = Text { name: scenario.name, text: scenario.text, folder: None };
+        let about = about(text);
+        let first = about.split_once(". ").map_or(about.as_str(), |(first, _)| first);
+        let row = format!("| `{}` | {} |", scenario.name, first.trim_end_matches('.'));
+        assert!(document.contains(&row), "{row}");
+    }
+}
+
+/// The file in the document is one.
+#[test]
+fn the_document_s_example_is_read() {
+    let document = include_str!("../../../docs/scenarios.md");
+    let example = document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert_eq!(scenario_of(example).name, "status-index");
+}
+
 #[test]
 fn no_text_makes_it_panic() {
     // Every value of a full file, replaced by something of another kind.
