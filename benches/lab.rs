@@ -6,14 +6,16 @@ mod harness;
 
 use harness::{Report, Target, best, seconds};
 use hotplate::key::{FieldRef, Placement, Properties, Property, Template};
+use hotplate::lab::run::{Clients, DrawnKeys, LoadSpec, Operation, Scenario, TableSpec, run};
 use hotplate::lab::{
-    Attempts, KeyedRows, KeyedRowsBuilder, Outcome, SortRule, WriteLimits, max_rate, replay_open,
+    Attempts, Distribution, KeyedRows, KeyedRowsBuilder, Outcome, SortRule, WriteLimits, max_rate,
+    replay_open,
 };
 use hotplate::profile::Service;
 use hotplate::ring::PartitionMap;
 use hotplate::rng::Seed;
 use hotplate::units::Bytes;
-use hotplate::{PartitionKey, Profile};
+use hotplate::{Consistency, PartitionKey, Profile};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -125,6 +127,50 @@ fn main() {
     }
     linear(&report);
     search(&report);
+    scenarios(&report);
+}
+
+/// An hour of virtual time at a rate, on ten partitions, by a distribution: through drawing, keying, routing, admission, charge,
+/// heat and response times.
+fn scenario(rate: u64, lasts: u64, keys: u64, distribution: Distribution, operation: Operation) -> Scenario {
+    let profile = Profile::dynamodb_provisioned(10_000, 10_000).expect("valid throughput");
+    let profile = profile.with_partitions(PARTITIONS).expect("valid partitions");
+    let keys = DrawnKeys::new("customer", keys, distribution);
+    let clients = Clients::constant(rate, Duration::from_secs(lasts));
+    Scenario::new("bench", Seed(1))
+        .table(TableSpec::new("orders", profile))
+        .load(LoadSpec::new("load", keys, clients).operation(operation))
+}
+
+fn scenarios(report: &Report) {
+    let strong = Operation::Get(Consistency::Strong);
+    let zipf = Distribution::Zipf { exponent: 0.99 };
+    let cases = [
+        ("uniform, writes", 100_000, Distribution::Uniform, Operation::Create, Target::AtLeast(2.0)),
+        ("uniform, strong reads", 100_000, Distribution::Uniform, strong, Target::AtLeast(2.0)),
+        ("zipf 0.99, writes", 100_000, zipf.clone(), Operation::Create, Target::AtLeast(2.0)),
+        ("uniform, writes", 1_000_000, Distribution::Uniform, Operation::Create, Target::AtLeast(1.2)),
+        ("zipf 0.99, writes", 1_000_000, zipf, Operation::Create, Target::AtLeast(1.2)),
+    ];
+    for (what, keys, distribution, operation, target) in cases {
+        // A hundred seconds at 12,000 a second: more than the table lets through.
+        let scenario = scenario(RATE, 100, keys, distribution, operation);
+        let mut once = |_| seconds(|| black_box(run(&scenario, &mut ()).expect("it runs")));
+        let [taken] = best(ROUNDS, [&mut once]);
+        rate(report, &format!("run: {what}, {keys} keys"), 100 * RATE as usize, taken, target);
+    }
+    let hour = scenario(10_000, 3_600, 100_000, Distribution::Uniform, Operation::Create);
+    let minute = scenario(10_000, 360, 100_000, Distribution::Uniform, Operation::Create);
+    let mut long = |_| seconds(|| black_box(run(&hour, &mut ()).expect("it runs")));
+    let mut short = |_| seconds(|| black_box(run(&minute, &mut ()).expect("it runs")));
+    let [long, short] = best(2, [&mut long, &mut short]);
+    report.row(
+        "run: an hour at 10,000 a second ÷ six minutes",
+        &format!("{long:.1} s"),
+        &format!("{short:.1} s"),
+        long / short,
+        Target::AtMost(11.0),
+    );
 }
 
 /// Ten times as many requests cost ten times as much.

@@ -123,14 +123,12 @@ impl AutoScaler {
         let wanted = (average_milli * 100)
             .div_ceil(self.settings.target_percent.max(1) * MILLI)
             .clamp(self.settings.min.max(1), self.settings.max.max(1));
-        let at = self.minute + 1 + MINUTES_DELAY;
-        if self.above >= MINUTES_UP && wanted > provisioned {
-            self.pending = Some((wanted, at));
-        } else if self.below >= MINUTES_DOWN
-            && wanted * 100 <= provisioned * (100 - DECREASE_PERCENT)
-            && self.decreases.take(Instant::from_secs(self.minute * SECONDS_PER_MINUTE))
-        {
-            self.pending = Some((wanted, at));
+        let up = self.above >= MINUTES_UP && wanted > provisioned;
+        let down =
+            self.below >= MINUTES_DOWN && wanted * 100 <= provisioned * (100 - DECREASE_PERCENT) && !up;
+        let now = Instant::from_secs(self.minute * SECONDS_PER_MINUTE);
+        if up || down && self.decreases.take(now) {
+            self.pending = Some((wanted, self.minute + 1 + MINUTES_DELAY));
         }
     }
 }

@@ -196,8 +196,8 @@ impl DynamoDbLimits {
     pub(super) fn share_out(&mut self, partitions: &mut [Partition], now: Instant) {
         let next = self.share_meters(partitions.len() as u32);
         for partition in partitions {
-            for i in 0..2 {
-                partition.shares[i] = self.shares[i].carry_over(partition.shares[i], &next[i], now);
+            for (state, (share, next)) in partition.shares.iter_mut().zip(self.shares.iter().zip(&next)) {
+                *state = share.carry_over(*state, next, now);
             }
         }
         self.shares = next;

@@ -352,7 +352,7 @@ impl<'e> Evidence<'e> {
         let over_all = totals.iter().copied().fold(0.0, f64::max) / all;
         let (mut momentary, mut tops) = (0.0, vec![false; first.len()]);
         for column in 0..columns {
-            let of = |range: usize| by_range[range][column];
+            let of = |range: usize| by_range.get(range).map_or(0.0, |range: &Vec<f64>| range[column]);
             if let Some(top) = (0..first.len()).max_by(|&a, &b| of(a).total_cmp(&of(b)))
                 && of(top) > 0.0
             {

@@ -213,7 +213,7 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
     let columns = end.div_ceil(bin_seconds) as usize;
     let at_start = asked.iter().filter(|(partition, _)| partition.born.nanos() == 0).count();
     let mut partitions: Vec<_> = asked;
-    partitions.sort_by(|(a, _), (b, _)| (a.from, a.born, a.id).cmp(&(b.from, b.born, b.id)));
+    partitions.sort_by_key(|(partition, _)| (partition.from, partition.born, partition.id));
     let seconds = |at: crate::clock::Instant| at.nanos() as f64 / 1e9;
     let place = |place: crate::physics::Place| match place.sort {
         0 => format!("{:032x}", place.token),
@@ -321,7 +321,7 @@ fn top_keys(engine: &Engine<'_>, at: usize) -> (Vec<KeyReport>, Option<u64>) {
         _ => None,
     };
     let mut top: Vec<(String, (u64, u64, u128))> = by_label.into_iter().collect();
-    top.sort_by(|a, b| b.1.0.cmp(&a.1.0));
+    top.sort_by_key(|(_, (offers, ..))| std::cmp::Reverse(*offers));
     let table = &engine.tables[at];
     let keys = top
         .into_iter()
