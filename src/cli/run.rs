@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let csv = arguments.csv.as_deref().map(|path| source.pending(path, "--csv")).transpose()?;
     let mut seconds = csv.map(Seconds::new).transpose()?;
 
-    let report = run_once(&loaded.scenario, seconds.as_mut())?;
+    let report = run_once(&loaded.scenario, seconds.as_mut()).map_err(|error| error.within(asked))?;
     if arguments.check_determinism {
         check_again(&loaded.scenario, &report)?;
     }
@@ -166,7 +166,7 @@ fn sweep_over(
     let html = arguments.html.as_deref().map(|path| source.pending(path, "--html")).transpose()?;
     let mut told = Vec::new();
     for (loaded, replay) in scenarios {
-        let report = run_once(&loaded.scenario, None)?;
+        let report = run_once(&loaded.scenario, None).map_err(|error| error.within(&source.asked))?;
         if arguments.check_determinism {
             check_again(&loaded.scenario, &report)?;
         }

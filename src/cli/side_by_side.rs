@@ -38,7 +38,7 @@ const OF_LOAD: [(&str, &str, Unit); 9] = [
     ("units/s", "units_per_s", Unit::Number),
     ("throttled", "throttled_share", Unit::Share),
     ("gave up", "gave_up_share", Unit::Share),
-    ("attempts", "attempts", Unit::Number),
+    ("requests", "attempts", Unit::Number),
     ("p50 ms", "p50_ms", Unit::Millis),
     ("p99 ms", "p99_ms", Unit::Millis),
     ("p99.9 ms", "p999_ms", Unit::Millis),
