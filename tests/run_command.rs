@@ -68,6 +68,22 @@ fn a_file_is_run_and_its_hot_key_is_told() {
 }
 
 #[test]
+fn a_scenario_may_come_by_standard_input() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let folder = Folder::new();
+    let mut command = folder.command(&["run", "-", "--json"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(SHOP.as_bytes()).unwrap();
+    let mut by_input = json(child.wait_with_output().unwrap());
+    let of_file = json(shop().run(&["run", "shop.toml", "--json"]));
+    assert_eq!(by_input["replay"], "hotplate run - --seed 7");
+    by_input["replay"] = of_file["replay"].clone();
+    assert_eq!(by_input, of_file);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
     let folder = shop();
     for options in [&["run", "shop.toml"][..], &["run", "shop.toml", "--json"]] {
@@ -152,7 +168,9 @@ fn a_threshold_that_does_not_hold_is_exit_1() {
 
 #[test]
 fn a_wrong_file_is_exit_2_with_its_line() {
-    let folder = shop().with("bad.toml", SHOP.replace("wcu", "wuc").replace("\"10s\"", "10"));
+    let folder = shop()
+        .with("bad.toml", SHOP.replace("wcu", "wuc").replace("\"10s\"", "10"))
+        .with("latin.toml", [0xe9]);
     let (code, text, wrong) = told(folder.run(&["run", "bad.toml"]));
     assert_eq!((code, text.as_str()), (2, ""));
     let lines: Vec<&str> = wrong.lines().collect();
@@ -180,6 +198,8 @@ fn a_wrong_file_is_exit_2_with_its_line() {
             "--html: this is the scenario file, which would be lost",
         ),
         (&["run", "shop.toml", "--csv", "no/where.csv"], "--csv: no/where.csv cannot be written: "),
+        (&["run", "shop.toml", "--csv", "x", "--html", "x"], "--html and --csv name one file"),
+        (&["run", "latin.toml"], "latin.toml is not UTF-8 text"),
     ] {
         let (code, text, wrong) = told(folder.run(arguments));
         assert_eq!((code, text.as_str()), (2, ""), "{arguments:?}");
@@ -308,6 +328,8 @@ fn published_figures_are_reproduced() {
         "l3-shuffled-load",
         "l4-provisioned-load",
         "q1-one-partition-reads",
+        "a2-split-under-reads",
+        "a3-split-persists",
         "more-ru-less-throughput",
     ] {
         let report = json(folder.run(&["run", name, "--json"]));

@@ -22,7 +22,7 @@ const SWEEP_MAX: usize = 64;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// A scenario file, or the name of a built-in scenario.
+    /// A scenario file (- for standard input), or the name of a built-in scenario.
     #[arg(value_name = "FILE|NAME", required_unless_present_any = ["list", "show"])]
     scenario: Option<String>,
     /// List the built-in scenarios.
@@ -98,6 +98,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let against = arguments.against.as_deref().map(Baseline::open).transpose()?;
     if let Some(baseline) = &against {
         baseline.check(&loaded.scenario.name)?;
+    }
+    if arguments.html.is_some() && arguments.html == arguments.csv {
+        return Err(Error::invalid("--html and --csv name one file: give each its own"));
     }
     let html = arguments.html.as_deref().map(|path| source.pending(path, "--html")).transpose()?;
     let save = arguments.save.as_deref().map(side_by_side::pending).transpose()?;
@@ -273,8 +276,19 @@ struct Source {
 
 impl Source {
     fn open(asked: &str) -> Result<Self> {
+        if asked == "-" {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().take(scenario::TEXT_MAX + 1).read_to_end(&mut bytes);
+            read.map_err(|error| Error::new(ErrorKind::Io, format!("stdin cannot be read: {error}")))?;
+            return Ok(Self {
+                asked: asked.into(),
+                text: text_of(asked, bytes)?,
+                path: None,
+                folder: Some(".".into()),
+            });
+        }
         let path = Path::new(asked);
-        if let Some(built_in) = scenario::built_in(asked).filter(|_| !path.exists()) {
+        if let Some(built_in) = scenario::built_in(asked).filter(|_| !path.is_file()) {
             return Ok(Self { asked: asked.into(), text: built_in.text.into(), path: None, folder: None });
         }
         let unreadable =
@@ -288,12 +302,7 @@ impl Source {
         };
         let mut bytes = Vec::new();
         file.take(scenario::TEXT_MAX + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-        if bytes.len() as u64 > scenario::TEXT_MAX {
-            return Err(unreadable(
-                &"it is over 4 MB, which no scenario is; a data file belongs in keys = { file = … }",
-            ));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
+        let text = text_of(asked, bytes)?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(Self { asked: asked.into(), text, path: Some(path.to_owned()), folder: Some(folder) })
     }
@@ -319,6 +328,17 @@ impl Source {
         }
         line
     }
+}
+
+/// The text of a scenario that was read.
+fn text_of(asked: &str, bytes: Vec<u8>) -> Result<String> {
+    if bytes.len() as u64 > scenario::TEXT_MAX {
+        return Err(Error::invalid(format!(
+            "{asked} is over 4 MB, which no scenario is; a data file belongs in keys = {{ file = … }}"
+        )));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Error::invalid(format!("{asked} is not UTF-8 text: save it as UTF-8")))
 }
 
 /// A word as a shell takes it.

@@ -24,64 +24,8 @@ rate = 100
 lasts = "10s"
 "#;
 
-fn read(text: &str) -> Result<Loaded> {
-    read_with(text, &[])
-}
-
-fn read_with(text: &str, overrides: &[(&str, &str)]) -> Result<Loaded> {
-    let overrides: Vec<_> =
-        overrides.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    load(Text { name: "f.toml", text, folder: None }, &overrides, None)
-}
-
-#[track_caller]
-fn scenario_of(text: &str) -> Scenario {
-    read(text).unwrap_or_else(|error| panic!("{error}")).scenario
-}
-
-#[track_caller]
-fn told(text: &str) -> String {
-    read(text).expect_err("the file is wrong").to_string()
-}
-
-/// `GOOD` with a line changed.
-#[track_caller]
-fn changed(from: &str, to: &str) -> String {
-    assert!(GOOD.contains(from), "{from}");
-    GOOD.replace(from, to)
-}
-
-#[test]
-fn a_small_file_gets_the_defaults() {
-    let scenario = scenario_of(GOOD);
-    let (table, load) = (&scenario.tables[0], &scenario.loads[0]);
-    assert_eq!((scenario.name.as_str(), scenario.seed, scenario.ends), ("good", Seed(0), None));
-    assert_eq!((table.profile.name(), table.profile.partitions()), ("dynamodb", 1));
-    assert!(table.switches.heat_splits.is_some() && table.on_demand.is_none() && table.indexes.is_empty());
-    assert_eq!(table.switches.adaptive, Adaptive::Instant);
-    assert_eq!(load.mix, [(1, Operation::Create)]);
-    assert_eq!((load.item, load.retry, load.begins), (Bytes(1_024), RetryPolicy::None, Duration::ZERO));
-    assert_eq!(load.service_time, [Duration::from_millis(3), Duration::from_millis(5)]);
-    let KeySpec::Drawn(keys) = &load.keys else { panic!() };
-    assert_eq!(
-        (keys.count, &keys.distribution, keys.items),
-        (1_000, &Distribution::Uniform, Items::Random(1_000_000))
-    );
-    let Clients::Open(phases) = &load.clients else { panic!() };
-    assert_eq!(
-        (&phases[0].shape, phases[0].lasts, phases[0].spacing),
-        (&RateShape::Constant(100), Duration::from_secs(10), Spacing::Even)
-    );
-}
-
-#[test]
-fn a_name_that_is_left_out_is_the_file_s() {
-    assert_eq!(scenario_of(&changed("name = \"good\"\n", "")).name, "f");
-}
-
-#[test]
-fn everything_can_be_written() {
-    let text = r#"
+/// A file with every kind of thing in it.
+const ALL: &str = r#"
 name = "all"
 about = "Everything at once."
 seed = 7
@@ -175,6 +119,65 @@ value = 100
 accepted = [90, 110]
 source = "somebody"
 "#;
+
+fn read(text: &str) -> Result<Loaded> {
+    read_with(text, &[])
+}
+
+fn read_with(text: &str, overrides: &[(&str, &str)]) -> Result<Loaded> {
+    let overrides: Vec<_> =
+        overrides.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    load(Text { name: "f.toml", text, folder: None }, &overrides, None)
+}
+
+#[track_caller]
+fn scenario_of(text: &str) -> Scenario {
+    read(text).unwrap_or_else(|error| panic!("{error}")).scenario
+}
+
+#[track_caller]
+fn told(text: &str) -> String {
+    read(text).expect_err("the file is wrong").to_string()
+}
+
+/// `GOOD` with a line changed.
+#[track_caller]
+fn changed(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    GOOD.replace(from, to)
+}
+
+#[test]
+fn a_small_file_gets_the_defaults() {
+    let scenario = scenario_of(GOOD);
+    let (table, load) = (&scenario.tables[0], &scenario.loads[0]);
+    assert_eq!((scenario.name.as_str(), scenario.seed, scenario.ends), ("good", Seed(0), None));
+    assert_eq!((table.profile.name(), table.profile.partitions()), ("dynamodb", 1));
+    assert!(table.switches.heat_splits.is_some() && table.on_demand.is_none() && table.indexes.is_empty());
+    assert_eq!(table.switches.adaptive, Adaptive::Instant);
+    assert_eq!(load.mix, [(1, Operation::Create)]);
+    assert_eq!((load.item, load.retry, load.begins), (Bytes(1_024), RetryPolicy::None, Duration::ZERO));
+    assert_eq!(load.service_time, [Duration::from_millis(3), Duration::from_millis(5)]);
+    let KeySpec::Drawn(keys) = &load.keys else { panic!() };
+    assert_eq!(
+        (keys.count, &keys.distribution, keys.items),
+        (1_000, &Distribution::Uniform, Items::Random(1_000_000))
+    );
+    let Clients::Open(phases) = &load.clients else { panic!() };
+    assert_eq!(
+        (&phases[0].shape, phases[0].lasts, phases[0].spacing),
+        (&RateShape::Constant(100), Duration::from_secs(10), Spacing::Even)
+    );
+}
+
+#[test]
+fn a_name_that_is_left_out_is_the_file_s() {
+    assert_eq!(scenario_of(&changed("name = \"good\"\n", "")).name, "f");
+}
+
+#[test]
+fn everything_can_be_written() {
+    let text = ALL;
     let scenario = scenario_of(text);
     let [orders, old, container] = scenario.tables.as_slice() else { panic!() };
     let on_demand = orders.on_demand.unwrap();
@@ -382,6 +385,7 @@ fn no_text_makes_it_panic() {
     // Every value of a full file, replaced by something of another kind.
     let odd = [
         "-1",
+        "0",
         "\"\"",
         "[]",
         "{}",
@@ -392,15 +396,26 @@ fn no_text_makes_it_panic() {
         "2013-01-01",
         "true",
         "[[]]",
+        "\"31d\"",
+        "\"1us\"",
+        "\"100%\"",
+        "9007199254740992",
+        "[1, 2]",
+        "[\"1s\", \"2s\"]",
+        "\"cosmos\"",
+        "\"dynamodb\"",
     ];
-    let lines: Vec<&str> = GOOD.lines().collect();
-    for (i, line) in lines.iter().enumerate() {
-        let Some((name, _)) = line.split_once(" = ") else { continue };
-        for value in odd {
-            let mut other = lines.clone();
-            let line = format!("{name} = {value}");
-            other[i] = &line;
-            let _ = read(&other.join("\n"));
+    for text in [GOOD, ALL] {
+        for (at, sign) in text.match_indices(" = ") {
+            let (before, after) = text.split_at(at + sign.len());
+            let end = after.find([',', '}', '\n']).unwrap_or(after.len());
+            for value in odd {
+                let _ = read(&format!("{before}{value}{}", &after[end..]));
+            }
+        }
+        for (line, _) in text.match_indices('\n') {
+            let _ = read(&text[..line]);
+            let _ = read(&text[line..]);
         }
     }
     for cut in 0..GOOD.len() {
