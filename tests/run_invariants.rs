@@ -32,6 +32,8 @@ fn any_switches() -> impl Strategy<Value = Switches> {
             heat_splits: splits.then(quick),
             local_index,
             whole_autoscale: burst,
+            combined_limit: burst && splits,
+            size_split_divides_share: replicas,
             burst: burst.then(CosmosBurst::default),
             leak_per_mille,
         },

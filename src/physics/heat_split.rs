@@ -29,6 +29,25 @@ impl Default for HeatSplit {
     }
 }
 
+/// A place of an item: in the order of the ring, and within it in the order of a logical partition.
+pub trait Located: Ord + Clone {
+    /// Whether both are of one logical partition.
+    fn same_key(&self, other: &Self) -> bool;
+
+    /// Where the logical partition begins: a cut there leaves it whole.
+    fn key_begin(&self) -> Self;
+}
+
+impl Located for Place {
+    fn same_key(&self, other: &Self) -> bool {
+        self.token == other.token
+    }
+
+    fn key_begin(&self) -> Self {
+        Self { token: self.token, sort: 0 }
+    }
+}
+
 /// Where a request goes: the token of its logical partition, and where in it the item lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
@@ -78,20 +97,20 @@ const PARTED_PERCENT: usize = 2;
 
 /// Watches one partition.
 #[derive(Clone, Debug)]
-pub struct HeatWatch {
+pub struct HeatWatch<P = Place> {
     rule: HeatSplit,
     seconds_needed: u64,
     second: u64,
     consumed_milli: [u64; 2],
     hot_seconds: u64,
     /// The last samples, a ring.
-    samples: Vec<Place>,
+    samples: Vec<P>,
     next: usize,
     draws: u64,
     seed: Seed,
 }
 
-impl HeatWatch {
+impl<P: Located> HeatWatch<P> {
     /// A watch over a partition that begins at `now`; `seed` is the partition's own.
     pub fn new(rule: HeatSplit, seed: Seed, now: Instant) -> Self {
         let span = rule.seconds_max.saturating_sub(rule.seconds_min) + 1;
@@ -108,20 +127,31 @@ impl HeatWatch {
         }
     }
 
-    /// Counts a request that was served: a read (0) or a write (1).
-    pub fn served(&mut self, capacity: usize, milli: u64, place: Place) {
+    /// Counts what was consumed: of reads (0) or of writes (1).
+    #[inline]
+    pub fn consume(&mut self, capacity: usize, milli: u64) {
         self.consumed_milli[capacity] += milli;
+    }
+
+    /// Counts a request that was served: a read (0) or a write (1).
+    #[inline]
+    pub fn served(&mut self, capacity: usize, milli: u64, place: &P) {
+        self.consume(capacity, milli);
         self.draws += 1;
-        // Two neighbouring requests in the order of arrival tell whether a sort key grows; a random choice keeps no rhythm
-        // of the load.
+        // A random choice keeps no rhythm of the load.
         if crate::rng::below(self.seed.at(self.draws), SAMPLE_ONE_IN) == 0 || self.samples.is_empty() {
-            if self.samples.len() < SAMPLES {
-                self.samples.push(place);
-            } else {
-                self.samples[self.next] = place;
-            }
-            self.next = (self.next + 1) % SAMPLES;
+            self.sample(place.clone());
         }
+    }
+
+    /// Keeps the place of a request. Samples in the order of arrival tell whether a sort key grows.
+    pub fn sample(&mut self, place: P) {
+        if self.samples.len() < SAMPLES {
+            self.samples.push(place);
+        } else {
+            self.samples[self.next] = place;
+        }
+        self.next = (self.next + 1) % SAMPLES;
     }
 
     /// Ends the seconds before that of `now`. `limits_milli` are what the partition can serve in a second, of reads and of
@@ -153,9 +183,9 @@ impl HeatWatch {
     ///
     /// # Errors
     /// [`Declined`] when no split would help.
-    pub fn split_point(&self, collections_stay_whole: bool) -> Result<Place, Declined> {
+    pub fn split_point(&self, collections_stay_whole: bool) -> Result<P, Declined> {
         let n = self.samples.len();
-        let in_order = |i: usize| self.samples[(self.next * usize::from(n == SAMPLES) + i) % n];
+        let in_order = |i: usize| &self.samples[(self.next * usize::from(n == SAMPLES) + i) % n];
         let (mut up, mut down) = (0, 0);
         for i in 1..n {
             up += usize::from(in_order(i) > in_order(i - 1));
@@ -169,15 +199,16 @@ impl HeatWatch {
         if first == last {
             return Err(Declined::OneItem);
         }
-        if collections_stay_whole && first.token == last.token {
+        let one_key = first.same_key(last);
+        if collections_stay_whole && one_key {
             return Err(Declined::OneCollection);
         }
         // Monotonic only matters within one collection: tokens are in no order.
-        if first.token == last.token && up.max(down) * 100 >= MONOTONIC_PERCENT * (n - 1) {
+        if one_key && up.max(down) * 100 >= MONOTONIC_PERCENT * (n - 1) {
             return Err(Declined::Monotonic);
         }
         let begins = |i: usize| match collections_stay_whole {
-            true => sorted[i].token != sorted[i - 1].token,
+            true => !sorted[i].same_key(&sorted[i - 1]),
             false => sorted[i] != sorted[i - 1],
         };
         // The two places nearest to the median where something new begins.
@@ -190,8 +221,8 @@ impl HeatWatch {
             return Err(Declined::TooLittle);
         }
         // A cut inside a collection is before the item, any other before the whole collection.
-        let inside = sorted[at].token == sorted[at - 1].token;
-        Ok(Place { token: sorted[at].token, sort: if inside { sorted[at].sort } else { 0 } })
+        let inside = sorted[at].same_key(&sorted[at - 1]);
+        Ok(if inside { sorted[at].clone() } else { sorted[at].key_begin() })
     }
 }
 
@@ -212,7 +243,7 @@ mod tests {
                 return Some(second);
             }
             for i in 0..100 {
-                watch.served(1, 10_000, place(second * 100 + i));
+                watch.served(1, 10_000, &place(second * 100 + i));
             }
         }
         None
@@ -244,7 +275,7 @@ mod tests {
         for second in 0..2_000 {
             assert!(!watch.is_due(LIMITS, Instant::from_secs(second)));
             // Hot every other second only.
-            watch.served(1, if second % 2 == 0 { 1_000_000 } else { 100_000 }, Place::default());
+            watch.served(1, if second % 2 == 0 { 1_000_000 } else { 100_000 }, &Place::default());
         }
     }
 

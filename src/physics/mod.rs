@@ -16,7 +16,7 @@ mod switches;
 
 pub use auto_scaling::{AutoScaler, AutoScaling, DecreaseQuota};
 pub use bank::{BankedWindow, CosmosBurst};
-pub use heat_split::{Declined, HeatSplit, HeatWatch, Place};
+pub use heat_split::{Declined, HeatSplit, HeatWatch, Located, Place};
 pub use on_demand::{ON_DEMAND_PEAK_MINUTES, OnDemandPeak};
 pub use reason::Cause;
 pub use switches::{Adaptive, EventualReads, Switches};

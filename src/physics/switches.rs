@@ -39,8 +39,16 @@ pub struct Switches {
     /// DynamoDB: the table has a local secondary index, which keeps an item collection on one partition ("Burst and
     /// adaptive capacity").
     pub local_index: bool,
-    /// Cosmos DB with autoscale: each partition scales by itself ("Provision autoscale throughput": accounts made after
-    /// September 2024; an older page says November 2023). Changes what is billed, not what is throttled.
+    /// DynamoDB: reads and writes of a partition share one limit, 3,000 reads or 1,000 writes "or a linear combination of
+    /// both" (AWS re:Post, still so in 2026), instead of one each ("Burst and adaptive capacity": "independently"; the
+    /// default).
+    pub combined_limit: bool,
+    /// Cosmos DB: a partition that splits for size leaves each half with half of *its* throughput (a user's report,
+    /// MicrosoftDocs/azure-docs#116672) instead of an even share for all ("Partitioning"; the default).
+    pub size_split_divides_share: bool,
+    /// Cosmos DB with autoscale: the whole container scales with its hottest partition, as before partitions scaled
+    /// by themselves ("Provision autoscale throughput": accounts made after September 2024 have that; an older page says
+    /// November 2023). Changes what is billed, not what is throttled.
     pub whole_autoscale: bool,
     /// Cosmos DB: burst capacity; `None`, the default, is how an account begins.
     pub burst: Option<CosmosBurst>,

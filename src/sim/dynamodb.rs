@@ -29,6 +29,8 @@ const RATE_MIN: u64 = 1;
 pub(super) struct DynamoDbLimits {
     ceilings: [Meter; 2],
     three_replicas: bool,
+    /// Writes weigh so much on the one limit of reads and writes; `None`: each has its own.
+    write_weight: Option<u64>,
     adaptive: Adaptive,
     pools: [Pool; 2],
     /// The share of one partition, of reads and of writes.
@@ -168,6 +170,10 @@ impl DynamoDbLimits {
         let mut limits = Self {
             ceilings: [Meter::ceiling(one.read_rate()), Meter::ceiling(one.write_rate())],
             three_replicas: setup.switches.eventual_reads == EventualReads::ThreeReplicas,
+            write_weight: setup
+                .switches
+                .combined_limit
+                .then(|| one.read_rate().milli() / one.write_rate().milli().max(1)),
             adaptive: setup.switches.adaptive,
             pools,
             shares: [Meter::ceiling(rate(RATE_MIN)); 2],
@@ -206,11 +212,11 @@ impl DynamoDbLimits {
     #[inline]
     pub(super) fn refuses(&self, partition: &Partition, access: &Access, now: Instant) -> Option<Cause> {
         let i = index(access.capacity);
-        let ceiling = self.ceilings[i].at(now);
+        let (ceiling, _) = self.ceiling(access);
         let room = if access.eventual && self.three_replicas {
             self.replica(partition, now).is_some()
         } else {
-            ceiling.admits(partition.ceilings[i])
+            self.ceilings[ceiling].admits(partition.ceilings[ceiling], now)
         };
         if !room {
             return Some(Cause::KeyRange);
@@ -225,6 +231,16 @@ impl DynamoDbLimits {
             return (!admits).then_some(Cause::EvenShare);
         }
         self.pools[i].refuses(now)
+    }
+
+    /// Which of the two ceilings a request draws on, and how much.
+    #[inline]
+    fn ceiling(&self, access: &Access) -> (usize, u64) {
+        match (self.write_weight, access.capacity) {
+            (Some(weight), Capacity::Write) => (0, access.milli.saturating_mul(weight)),
+            (Some(_), Capacity::Read) => (0, access.milli),
+            (None, capacity) => (index(capacity), access.milli),
+        }
     }
 
     /// The replica that answers an eventual read: 0 is the leader. Whichever has room, in turn.
@@ -250,7 +266,9 @@ impl DynamoDbLimits {
             *state = self.ceilings[0].settle(*state, now, milli);
             partition.turn = (replica as u8 + 1) % 3;
         } else {
-            partition.ceilings[i] = self.ceilings[i].settle(partition.ceilings[i], now, access.milli);
+            let (ceiling, milli) = self.ceiling(access);
+            partition.ceilings[ceiling] =
+                self.ceilings[ceiling].settle(partition.ceilings[ceiling], now, milli);
         }
         if self.adaptive != Adaptive::Instant {
             partition.shares[i] = self.shares[i].settle(partition.shares[i], now, access.milli);
@@ -329,7 +347,10 @@ impl DynamoDbLimits {
     pub(super) fn retry_at(&self, partition: &Partition, access: &Access, now: Instant) -> Instant {
         let i = index(access.capacity);
         let pool = &self.pools[i];
-        self.ceilings[i].admits_at(partition.ceilings[i], now).max(pool.meter.admits_at(pool.state, now))
+        let (ceiling, _) = self.ceiling(access);
+        self.ceilings[ceiling]
+            .admits_at(partition.ceilings[ceiling], now)
+            .max(pool.meter.admits_at(pool.state, now))
     }
 
     /// A seed's own: see [`Setup::seed`].

@@ -275,7 +275,7 @@ impl SimTable {
         let i = index(access.capacity);
         partition.second[i] += Tally::of_served(access.milli);
         if let Some(watch) = &mut partition.watch {
-            watch.served(i, access.milli, access.place);
+            watch.served(i, access.milli, &access.place);
         }
     }
 
@@ -407,11 +407,19 @@ impl SimTable {
                 }
                 while let Some(at) = self.growing.iter().position(|(due, _)| *due <= now) {
                     let Some((_, id)) = self.growing.remove(at) else { break };
-                    if let Some(i) = self.partitions.iter().position(|partition| partition.id == id)
-                        && self.split_middle(i, now)
-                    {
+                    let Some(i) = self.partitions.iter().position(|partition| partition.id == id) else {
+                        continue;
+                    };
+                    let had = self.partitions[i].window.rate_milli();
+                    if self.split_middle(i, now) {
                         self.tell(now, format!("partition {id} was full and has split"));
-                        self.share_out(now);
+                        if self.setup.switches.size_split_divides_share {
+                            for half in [i, i + 1] {
+                                self.partitions[half].window.set_rate(now, had / 2);
+                            }
+                        } else {
+                            self.share_out(now);
+                        }
                     }
                 }
             }
