@@ -42,6 +42,7 @@ pub(super) const TABLE_KEYS: &[&str] = &[
     "adaptive",
     "eventual_reads",
     "local_index",
+    "limits",
     "previous_peak",
     "warm",
     "max",
@@ -50,6 +51,7 @@ pub(super) const TABLE_KEYS: &[&str] = &[
     "autoscale",
     "widths",
     "leak",
+    "size_split",
     "split_takes",
 ];
 
@@ -105,77 +107,21 @@ impl Kind {
         Self::WORDS.into_iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 
-    /// Keys that mean nothing for a table of this kind.
-    fn foreign(self) -> &'static [&'static str] {
-        match self {
-            Self::Provisioned => &[
-                "ru",
-                "max_ru",
-                "previous_peak",
-                "warm",
-                "max",
-                "quota",
-                "autoscale",
-                "widths",
-                "leak",
-                "split_takes",
-            ],
-            Self::OnDemand => {
-                &["wcu", "rcu", "ru", "max_ru", "auto_scaling", "autoscale", "widths", "leak", "split_takes"]
+    /// Whether a key means something for a table of this kind.
+    fn has(self, key: &str) -> bool {
+        let kinds: &[Self] = match key {
+            "wcu" | "rcu" | "auto_scaling" => &[Self::Provisioned],
+            "previous_peak" | "warm" | "max" | "quota" => &[Self::OnDemand],
+            "layout" | "index" | "heat_splits" | "adaptive" | "eventual_reads" | "local_index" | "limits" => {
+                &[Self::Provisioned, Self::OnDemand]
             }
-            Self::Cosmos => &[
-                "wcu",
-                "rcu",
-                "max_ru",
-                "layout",
-                "index",
-                "heat_splits",
-                "adaptive",
-                "eventual_reads",
-                "local_index",
-                "previous_peak",
-                "warm",
-                "max",
-                "quota",
-                "auto_scaling",
-                "autoscale",
-            ],
-            Self::Autoscale => &[
-                "wcu",
-                "rcu",
-                "ru",
-                "layout",
-                "index",
-                "heat_splits",
-                "adaptive",
-                "eventual_reads",
-                "local_index",
-                "previous_peak",
-                "warm",
-                "max",
-                "quota",
-                "auto_scaling",
-            ],
-            Self::Serverless => &[
-                "wcu",
-                "rcu",
-                "ru",
-                "max_ru",
-                "layout",
-                "index",
-                "heat_splits",
-                "adaptive",
-                "eventual_reads",
-                "local_index",
-                "previous_peak",
-                "warm",
-                "max",
-                "quota",
-                "auto_scaling",
-                "autoscale",
-                "split_takes",
-            ],
-        }
+            "ru" => &[Self::Cosmos],
+            "max_ru" | "autoscale" => &[Self::Autoscale],
+            "split_takes" => &[Self::Cosmos, Self::Autoscale],
+            "widths" | "leak" | "size_split" => &[Self::Cosmos, Self::Autoscale, Self::Serverless],
+            _ => return true,
+        };
+        kinds.contains(&self)
     }
 
     /// What to do instead of using such a key.
@@ -213,7 +159,7 @@ pub(super) fn table(node: &Node, context: &Context<'_>) -> Option<Table> {
     let fields = Fields::open(node, "a table", TABLE_KEYS, context.faults)?;
     let name = fields.need("name", read::name);
     let kind = fields.need("profile", |node| read::word(node, &Kind::WORDS))?;
-    for key in fields.present(kind.foreign()) {
+    for key in fields.present(TABLE_KEYS).into_iter().filter(|key| !kind.has(key)) {
         fields.fault(key, format!("not for profile {:?}: {}", kind.name(), kind.instead(key)));
     }
     let on_demand = match kind {
@@ -397,6 +343,8 @@ pub(super) fn warm(node: &Node, context: &Context<'_>, now: [u64; 2]) -> Read<[u
 fn switches(fields: &Fields<'_>, kind: Kind) -> Option<Switches> {
     const ADAPTIVE: [(&str, Adaptive); 3] =
         [("instant", Adaptive::Instant), ("delayed", Adaptive::Delayed), ("none", Adaptive::None)];
+    const LIMITS: [(&str, bool); 2] = [("independent", false), ("combined", true)];
+    const SIZE_SPLIT: [(&str, bool); 2] = [("even", false), ("halves", true)];
     const AUTOSCALE: [(&str, bool); 2] = [("by-partition", false), ("whole", true)];
     const READS: [(&str, EventualReads); 2] =
         [("documented", EventualReads::Documented), ("three-replicas", EventualReads::ThreeReplicas)];
@@ -407,6 +355,8 @@ fn switches(fields: &Fields<'_>, kind: Kind) -> Option<Switches> {
     let by_service = (!cosmos).then(HeatSplit::default);
     let heat_splits = fields.or("heat_splits", by_service, |node| heat_splits(node, fields));
     let local_index = fields.or("local_index", false, read::yes);
+    let combined_limit = fields.or("limits", false, |node| read::word(node, &LIMITS));
+    let size_split_divides_share = fields.or("size_split", false, |node| read::word(node, &SIZE_SPLIT));
     let burst = match cosmos {
         true => fields.or("burst", false, read::yes),
         false => Some(false),
@@ -418,6 +368,8 @@ fn switches(fields: &Fields<'_>, kind: Kind) -> Option<Switches> {
         eventual_reads: eventual_reads?,
         heat_splits: heat_splits?,
         local_index: local_index?,
+        combined_limit: combined_limit?,
+        size_split_divides_share: size_split_divides_share?,
         whole_autoscale: whole_autoscale?,
         burst: burst?.then(CosmosBurst::default),
         leak_per_mille: (leak? * 1_000.0).round() as u64,
@@ -520,11 +472,7 @@ fn indexes(fields: &Fields<'_>, kind: Kind, context: &Context<'_>) -> Option<Vec
 fn index(node: &Node, kind: Kind, context: &Context<'_>) -> Option<IndexSpec> {
     let fields = Fields::open(node, "an index", INDEX_KEYS, context.faults)?;
     let name = fields.need("name", read::name);
-    let foreign: &[&str] = match kind {
-        Kind::OnDemand => &["wcu", "rcu"],
-        _ => &["previous_peak", "warm", "max", "quota"],
-    };
-    for key in fields.present(foreign) {
+    for key in fields.present(INDEX_KEYS).into_iter().filter(|key| !kind.has(key)) {
         fields.fault(
             key,
             format!("not for an index of a table with profile {:?}: {}", kind.name(), kind.instead(key)),
