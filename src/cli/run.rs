@@ -358,17 +358,27 @@ fn unknown(name: &str) -> Error {
     ))
 }
 
-/// The built-in scenarios, each with the first sentence of what it shows and its parameters.
+/// The built-in scenarios, each with what it is about in a few words and the names of its parameters.
 fn list() -> String {
     let width = BUILT_IN.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
     let mut out = String::new();
     for built_in in BUILT_IN {
         let text = Text { name: built_in.name, text: built_in.text, folder: None };
-        let about = scenario::about(text);
-        let first = about.split_once(". ").map_or(about.as_str(), |(first, _)| first);
-        let _ = writeln!(out, "{:width$}  {}", built_in.name, first.trim_end_matches('.'));
+        let (about, parameters) = scenario::outline(text);
+        let parameters = match parameters.as_slice() {
+            [] => String::new(),
+            names => format!(" (-p {})", names.join(", ")),
+        };
+        let _ = writeln!(out, "{:width$}  {}{parameters}", built_in.name, few_words(&about));
     }
     out
+}
+
+/// A text up to the end of its first sentence, or its first colon.
+fn few_words(about: &str) -> &str {
+    let ends = [". ", ": ", "? "].into_iter().filter_map(|end| about.find(end)).min();
+    let few = ends.map_or(about, |at| &about[..=at]);
+    few.trim_end_matches(['.', ':'])
 }
 
 #[cfg(test)]
@@ -385,6 +395,19 @@ mod tests {
             ("", "''"),
         ] {
             assert_eq!(quoted(word), line);
+        }
+    }
+
+    #[test]
+    fn a_list_has_a_few_words_for_each() {
+        for (about, few) in [
+            ("One key. And more.", "One key"),
+            ("One key: it is hot. And more.", "One key"),
+            ("How many? One.", "How many?"),
+            ("One key.", "One key"),
+            ("", ""),
+        ] {
+            assert_eq!(few_words(about), few);
         }
     }
 

@@ -104,16 +104,20 @@ impl<'a> Context<'a> {
     }
 }
 
-/// What a text says it shows; nothing where it does not say.
-pub(crate) fn about(text: Text<'_>) -> String {
+/// What a text says it shows, and the names of its parameters; nothing where it does not say.
+pub(crate) fn outline(text: Text<'_>) -> (String, Vec<String>) {
     let faults = Faults::new(text.name, text.text);
-    let root = node::parse(text.text, &faults).map(|root| root.value);
-    let Some(Value::Table(entries)) = root else { return String::new() };
-    let about = entries.into_iter().find(|entry| entry.name == "about").map(|entry| entry.node.value);
-    match about {
+    let root = node::parse(text.text, &faults);
+    let parameters = root.as_ref().and_then(|root| parameters_of(root, &faults)).unwrap_or_default();
+    let about = match root.map(|root| root.value) {
+        Some(Value::Table(entries)) => entries.into_iter().find(|entry| entry.name == "about"),
+        _ => None,
+    };
+    let about = match about.map(|entry| entry.node.value) {
         Some(Value::Text(about)) => about.split_whitespace().collect::<Vec<_>>().join(" "),
         _ => String::new(),
-    }
+    };
+    (about, parameters.into_keys().collect())
 }
 
 /// Reads a scenario; `overrides` are parameters and their values as text, `seed` stands for the file's.

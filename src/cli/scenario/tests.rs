@@ -365,7 +365,7 @@ fn every_key_is_documented() {
     }
     for scenario in BUILT_IN {
         let text = Text { name: scenario.name, text: scenario.text, folder: None };
-        let about = about(text);
+        let (about, _) = outline(text);
         let first = about.split_once(". ").map_or(about.as_str(), |(first, _)| first);
         let row = format!("| `{}` | {} |", scenario.name, first.trim_end_matches('.'));
         assert!(document.contains(&row), "{row}");
