@@ -8,6 +8,7 @@ use crate::charge::{CosmosTariff, Tariff};
 use crate::clock::Instant;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::{EpkVersion, Placement};
+use crate::physics::HeatSplit;
 use crate::units::{Bytes, KB, MILLI};
 use std::fmt;
 use std::sync::Arc;
@@ -186,6 +187,9 @@ pub struct Profile {
     partition_max: Bytes,
     logical_max: Option<Bytes>,
     splits_inside: bool,
+    heat_splits: Option<HeatSplit>,
+    local_index: bool,
+    on_demand: bool,
 }
 
 impl Profile {
@@ -208,7 +212,13 @@ impl Profile {
             write: constant_rate(DYNAMODB_ON_DEMAND_WRITE),
         };
         match Self::dynamodb("dynamodb-on-demand", throughput) {
-            Ok(profile) => Self { partitions: DYNAMODB_ON_DEMAND_PARTITIONS, ..profile },
+            Ok(profile) => Self {
+                partitions: DYNAMODB_ON_DEMAND_PARTITIONS,
+                // Nothing is saved up where nothing is provisioned (*assumed*).
+                burst_seconds: 0,
+                on_demand: true,
+                ..profile
+            },
             Err(_) => unreachable!("the constants are positive and small"),
         }
     }
@@ -270,6 +280,9 @@ impl Profile {
             partition_max: COSMOS_PARTITION_BYTES,
             logical_max: Some(COSMOS_LOGICAL_BYTES),
             splits_inside: false,
+            heat_splits: None,
+            local_index: false,
+            on_demand: false,
         }
         .checked()
     }
@@ -297,6 +310,9 @@ impl Profile {
             partition_max: DYNAMODB_PARTITION_BYTES,
             logical_max: None,
             splits_inside: true,
+            heat_splits: Some(HeatSplit::default()),
+            local_index: false,
+            on_demand: false,
         }
         .checked()
     }
@@ -352,6 +368,16 @@ impl Profile {
             return Err(Error::invalid("a partition counts the units that its table counts"));
         }
         Ok(Self { partition_throughput, ..self })
+    }
+
+    /// With another rule for splits for heat, or with none. DynamoDB alone splits for heat.
+    pub fn with_heat_splits(self, heat_splits: Option<HeatSplit>) -> Self {
+        Self { heat_splits: heat_splits.filter(|_| self.service == Service::DynamoDb), ..self }
+    }
+
+    /// With a local secondary index, which keeps the items of a key on one partition ("Burst and adaptive capacity").
+    pub fn with_local_index(self) -> Self {
+        Self { local_index: true, ..self }
     }
 
     /// With logical partitions that are full at another size: a small one makes full ones testable.
@@ -572,9 +598,24 @@ impl Profile {
         self.logical_max
     }
 
+    /// The rule for splits for heat; `None`: there are none.
+    pub fn heat_splits(&self) -> Option<HeatSplit> {
+        self.heat_splits
+    }
+
+    /// Whether a local secondary index keeps the items of a key together.
+    pub fn has_local_index(&self) -> bool {
+        self.local_index
+    }
+
+    /// Whether it is a DynamoDB table in on-demand mode.
+    pub fn is_on_demand(&self) -> bool {
+        self.on_demand
+    }
+
     /// Whether a split may go through the middle of a logical partition.
     pub fn splits_inside(&self) -> bool {
-        self.splits_inside
+        self.splits_inside && !self.local_index
     }
 }
 

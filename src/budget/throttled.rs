@@ -42,6 +42,11 @@ pub enum Limit {
     PartitionShare,
 }
 
+impl Limit {
+    /// All of them, in a fixed order: an index into counters.
+    pub const ALL: [Self; 3] = [Self::KeyRange, Self::Table, Self::PartitionShare];
+}
+
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

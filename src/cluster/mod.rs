@@ -22,6 +22,7 @@ mod scan;
 mod table;
 mod topology;
 mod transaction;
+mod upkeep;
 
 pub use crate::partition::RetiredPartition;
 pub use crate::store::Change;
@@ -35,3 +36,4 @@ pub use report::{KeyReport, PartitionReport, TableReport};
 pub use scan::{Scan, ScanPart};
 pub use table::Table;
 pub use transaction::{Transaction, TransactionRefusal};
+pub use upkeep::TableEvent;

@@ -139,6 +139,7 @@ impl<D: Document> Table<D> {
         filter: impl Fn(&ItemKey, &D) -> bool,
         now: Instant,
     ) -> Result<Page<D>, Refusal> {
+        self.keep_up(now);
         let fingerprint = query.fingerprint(self.name());
         let (mut from, mut to) = (query.from.clone(), query.to.clone());
         let mut resumed = false;
@@ -230,6 +231,7 @@ impl<D: Document> Table<D> {
         }
         let charge = page(evaluated, read as u64, searched);
         let paid = admitted.settle(&charge, now);
+        partition.sample(&token, first.as_ref().unwrap_or(&SortKey::none()), now);
         match &collection {
             Some(collection) => collection.heat.add_units(paid),
             None => partition.absent().lock().units.record(&query.partition, paid),

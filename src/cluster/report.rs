@@ -1,10 +1,11 @@
 //! What a table looks like from outside: partitions, heat, hot keys, skew.
 
-use super::{RetiredPartition, Table};
-use crate::budget::{Capacity, PartitionId};
+use super::{RetiredPartition, Table, TableEvent};
+use crate::budget::{Capacity, Limit, PartitionId};
 use crate::document::Document;
 use crate::heat::{Series, Skew, TopKeys};
 use crate::key::PartitionKey;
+use crate::physics::Declined;
 use crate::ring::TokenRange;
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ pub struct TableReport {
     pub partitions: Vec<PartitionReport>,
     /// Partitions that gave way to others, oldest first.
     pub retired: Vec<RetiredPartition>,
+    /// What the table did by itself, oldest first.
+    pub events: Vec<TableEvent>,
     /// Skew of the attempted read units (or request units of reads).
     pub read_skew: Skew,
     /// Skew of the attempted write units (or request units of writes).
@@ -39,6 +42,10 @@ pub struct PartitionReport {
     pub reads: Series,
     /// Writes by second.
     pub writes: Series,
+    /// Refusals by limit, in the order of [`Limit::ALL`].
+    pub refusals: [u64; Limit::ALL.len()],
+    /// Why it did not split for heat when it was hot.
+    pub declined: Option<Declined>,
 }
 
 /// How much one key was used.
@@ -69,6 +76,8 @@ impl<D: Document> Table<D> {
                 bytes: Bytes(partition.bytes()),
                 reads: partition.heat(Capacity::Read),
                 writes: partition.heat(Capacity::Write),
+                refusals: partition.refusals(),
+                declined: partition.declined(),
             })
             .collect();
         let skew = |series: fn(&PartitionReport) -> &Series| {
@@ -78,6 +87,7 @@ impl<D: Document> Table<D> {
             read_skew: skew(|p| &p.reads),
             write_skew: skew(|p| &p.writes),
             retired: topology.history.clone(),
+            events: topology.events.clone(),
             partitions,
         }
     }

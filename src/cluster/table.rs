@@ -16,7 +16,7 @@ use crate::units::Bytes;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The current layout of a table.
 pub(super) type Map = PartitionMap<Arc<PhysicalPartition>>;
@@ -52,6 +52,8 @@ pub struct Table<D: Document> {
     /// does, and the current one is in the topology.
     pub(super) rules: Profile,
     pub(super) topology: Mutex<Topology>,
+    /// The second up to which the table has done what the service does by itself.
+    pub(super) kept_up: AtomicU64,
 }
 
 impl<D: Document> Table<D> {
@@ -71,6 +73,7 @@ impl<D: Document> Table<D> {
             directory: Directory::new(),
             rules: profile,
             topology: Mutex::new(topology),
+            kept_up: AtomicU64::new(now.second()),
         })
     }
 
@@ -104,6 +107,7 @@ impl<D: Document> Table<D> {
     /// # Errors
     /// [`Refusal::Throttled`] when the partition or the table has no read throughput left.
     pub fn get(&self, key: &ItemKey, consistency: Consistency, now: Instant) -> Result<Read<D>, Refusal> {
+        self.keep_up(now);
         let Some(collection) = self.directory.get(&key.partition) else {
             return self.get_absent(key, consistency, now);
         };
@@ -116,6 +120,7 @@ impl<D: Document> Table<D> {
         let size = item.as_ref().map(Document::size);
         let charge = self.charge(&Footprint::PointRead { size, consistency });
         collection.heat.add_units(admitted.settle(&charge, now));
+        partition.sample(collection.token(), &key.sort, now);
         Ok(Read { item, charge, partition: partition.id() })
     }
 
@@ -123,10 +128,12 @@ impl<D: Document> Table<D> {
     #[cold]
     fn get_absent(&self, key: &ItemKey, consistency: Consistency, now: Instant) -> Result<Read<D>, Refusal> {
         let map = self.map.load();
-        let partition = map.route(&self.token(&key.partition), &key.sort);
+        let token = self.token(&key.partition);
+        let partition = map.route(&token, &key.sort);
         let charge = self.charge(&Footprint::PointRead { size: None, consistency });
         let admitted = admit_absent(partition, &key.partition, Capacity::Read, now, charge)?;
         let paid = admitted.settle(&charge, now);
+        partition.sample(&token, &key.sort, now);
         partition.absent().lock().units.record(&key.partition, paid);
         Ok(Read { item: None, charge, partition: partition.id() })
     }
@@ -190,6 +197,7 @@ impl<D: Document> Table<D> {
         now: Instant,
         decide: impl FnOnce(Option<&D>) -> Change<D>,
     ) -> Result<Written<D>, Refusal> {
+        self.keep_up(now);
         let expected = || self.charge(&Footprint::Write { before: None, after: attempted });
         let existing = self.directory.get_mut(&key.partition);
         // Read after the collection is locked, so the map is no older than what the lock protects.
@@ -256,6 +264,7 @@ impl<D: Document> Table<D> {
             }
         };
         collection.heat.add_units_alone(admitted.settle(&charge, now));
+        partition.sample(collection.token(), sort, now);
         outcome
     }
 

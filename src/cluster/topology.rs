@@ -8,17 +8,20 @@
 //!   3  show the next map               operations find their way again by its epoch
 //! ```
 //!
-//! When and where a service splits for heat is not decided here; this file carries out what was decided.
+//! When and where a service splits for heat is not decided here (`upkeep`); this file carries out what was decided.
 
 use super::table::Map;
+use super::upkeep::{Peaks, TableEvent};
 use super::{RetiredPartition, Table};
-use crate::budget::{Budget, PartitionBudget, PartitionId};
+use crate::budget::{Budget, Capacity, PartitionBudget, PartitionId};
 use crate::clock::Instant;
 use crate::document::Document;
 use crate::error::{Error, Result};
-use crate::partition::PhysicalPartition;
+use crate::key::Placement;
+use crate::partition::{PartitionWatch, PhysicalPartition};
 use crate::profile::{Growth, PARTITIONS_MAX, Profile, Throughput};
 use crate::ring::{PartitionMap, RingPoint, TokenRange};
+use crate::rng::Seed;
 use crate::store::{IndexEntry, cut};
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -34,6 +37,10 @@ pub(super) struct Topology {
     pool: Option<Arc<Budget>>,
     next_id: u32,
     pub(super) history: Vec<RetiredPartition>,
+    pub(super) events: Vec<TableEvent>,
+    pub(super) peaks: Option<Peaks>,
+    /// Consumed reads and writes of partitions that are no more.
+    pub(super) gone_milli: [u64; 2],
 }
 
 impl Topology {
@@ -43,9 +50,13 @@ impl Topology {
         let map = PartitionMap::new(profile.placement().even_bounds(count), |i, range| {
             let id = PartitionId(i as u32);
             let budget = profile.partition_budget(id, count, pool.as_ref(), now);
-            Arc::new(PhysicalPartition::new(id, Vec::new(), range.clone(), budget, BTreeSet::new(), 0))
+            let watch = watch(&profile, id, now);
+            let (parents, entries) = (Vec::new(), BTreeSet::new());
+            Arc::new(PhysicalPartition::new(id, parents, range.clone(), budget, entries, 0, watch))
         })?;
-        Ok((Self { profile, pool, next_id: count, history: Vec::new() }, map))
+        let peaks = Peaks::of(&profile, now);
+        let (history, events, gone_milli) = (Vec::new(), Vec::new(), [0; 2]);
+        Ok((Self { profile, pool, next_id: count, history, events, peaks, gone_milli }, map))
     }
 
     fn new_id(&mut self) -> PartitionId {
@@ -61,10 +72,22 @@ impl Topology {
     }
 
     fn retire(&mut self, partition: &PhysicalPartition, now: Instant) {
+        self.gone_milli[0] += partition.consumed_milli(Capacity::Read);
+        self.gone_milli[1] += partition.consumed_milli(Capacity::Write);
         if self.history.len() < HISTORY_MAX {
             self.history.push(RetiredPartition::of(partition, now));
         }
     }
+}
+
+/// The watch over a new partition, where splits for heat are on. Its delay follows from the layout and its number.
+fn watch(profile: &Profile, id: PartitionId, now: Instant) -> Option<PartitionWatch> {
+    let layout = match profile.placement() {
+        Placement::Seeded { layout } => u64::from(layout),
+        Placement::Cosmos { .. } => 0,
+    };
+    let seed = Seed(layout).stream("heat").child(u64::from(id.0));
+    profile.heat_splits().map(|rule| PartitionWatch::new(rule, seed, now))
 }
 
 impl<D: Document> Table<D> {
@@ -83,7 +106,7 @@ impl<D: Document> Table<D> {
         self.split_locked(&mut topology, partition, at, now)
     }
 
-    fn split_locked(
+    pub(super) fn split_locked(
         &self,
         topology: &mut Topology,
         partition: PartitionId,
@@ -123,7 +146,9 @@ impl<D: Document> Table<D> {
             let range = range?;
             let bytes = entries.iter().map(|entry| self.bytes_within(entry, &range)).sum();
             let budget = topology.budget(id, count, parent.budget(), now);
-            Ok(Arc::new(PhysicalPartition::new(id, parents.clone(), range, budget, entries, bytes)))
+            let watch = watch(&topology.profile, id, now);
+            let parents = parents.clone();
+            Ok(Arc::new(PhysicalPartition::new(id, parents, range, budget, entries, bytes, watch)))
         };
         let next = child(low_id, TokenRange::new(parent.range().from().clone(), Some(at.clone())), low)
             .and_then(|low| {
@@ -166,7 +191,8 @@ impl<D: Document> Table<D> {
         // The merged partition begins with the smaller balances of the two: a merge must not create throughput.
         let budget =
             topology.budget(id, map.len() - 1, first.budget(), now).lowered_to(neighbour.budget(), now);
-        let merged = Arc::new(PhysicalPartition::new(id, parents, range, budget, entries, bytes));
+        let watch = watch(&topology.profile, id, now);
+        let merged = Arc::new(PhysicalPartition::new(id, parents, range, budget, entries, bytes, watch));
         [first, neighbour].iter().for_each(|parent| merged.inherit_absent(parent));
         let next = map.merge(index, merged)?;
         topology.retire(first, now);
@@ -182,6 +208,15 @@ impl<D: Document> Table<D> {
     /// When the throughput does not fit the service or needs more partitions than a table may have.
     pub fn set_throughput(&self, throughput: Throughput, now: Instant) -> Result<()> {
         let mut topology = self.topology.lock();
+        self.set_throughput_locked(&mut topology, throughput, now)
+    }
+
+    pub(super) fn set_throughput_locked(
+        &self,
+        topology: &mut Topology,
+        throughput: Throughput,
+        now: Instant,
+    ) -> Result<()> {
         let profile = topology.profile.clone().with_throughput(throughput)?;
         let needed = profile.partitions_for(&throughput);
         if needed > PARTITIONS_MAX {
@@ -208,7 +243,7 @@ impl<D: Document> Table<D> {
                 let range = map.partitions()[index_of(&map, id)?].range().clone();
                 // A range between two neighbouring tokens cannot be divided; another one can.
                 if let Some(at) = self.token_middle(&range) {
-                    self.split_locked(&mut topology, id, Some(at), now)?;
+                    self.split_locked(topology, id, Some(at), now)?;
                 }
             }
             if self.map.load().len() == before {
@@ -216,7 +251,7 @@ impl<D: Document> Table<D> {
             }
         }
         let map = self.map.load_full();
-        self.show(&topology, (*map).clone(), now);
+        self.show(topology, (*map).clone(), now);
         Ok(())
     }
 

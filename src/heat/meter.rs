@@ -109,6 +109,12 @@ impl PartitionHeat {
         series
     }
 
+    /// Milli-units consumed up to now, the current second included.
+    pub fn consumed_milli(&self) -> u64 {
+        let past = self.past.lock();
+        past.totals().consumed_milli + self.current.tally(|counter| counter.load(Relaxed)).consumed_milli
+    }
+
     /// Makes the second of `now` the current one if it is later; false if it is over, or the charge is too large for
     /// a counter.
     #[inline]

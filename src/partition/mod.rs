@@ -4,12 +4,17 @@
 //! which partitions split (`cluster`). Its range and budget never change: a split, a merge or a change of throughput
 //! makes new partitions, which take the index and the heat along where the range stays.
 
-use crate::budget::{Capacity, PartitionBudget, PartitionId, Permit, Throttled};
+mod watch;
+
+pub(crate) use watch::{Look, PartitionWatch};
+
+use crate::budget::{Capacity, Limit, PartitionBudget, PartitionId, Permit, Throttled};
 use crate::charge::RequestCharge;
 use crate::clock::Instant;
 use crate::heat::{PartitionHeat, Series, Tally, TopKeys};
-use crate::key::PartitionKey;
-use crate::ring::TokenRange;
+use crate::key::{PartitionKey, SortKey};
+use crate::physics::Declined;
+use crate::ring::{Token, TokenRange};
 use crate::store::{IndexEntry, RangeIndex};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -42,6 +47,10 @@ struct Body {
     absent: Mutex<AbsentKeys>,
     /// Bytes stored, a running figure: exact while one thread writes, recounted at every split.
     bytes: AtomicU64,
+    /// Where splits for heat are on.
+    watch: Option<PartitionWatch>,
+    /// Refusals by limit.
+    refusals: [AtomicU64; Limit::ALL.len()],
 }
 
 /// Heat of keys that have no collection: reads of what is not there, and writes of what was deleted since.
@@ -59,6 +68,7 @@ impl PhysicalPartition {
         budget: PartitionBudget,
         entries: BTreeSet<IndexEntry>,
         bytes: u64,
+        watch: Option<PartitionWatch>,
     ) -> Self {
         let top = || TopKeys::new(ABSENT_KEYS_EXACT, ABSENT_KEYS_COUNTERS);
         let body = Body {
@@ -67,6 +77,8 @@ impl PhysicalPartition {
             writes: PartitionHeat::default(),
             absent: Mutex::new(AbsentKeys { units: top(), throttles: top() }),
             bytes: AtomicU64::new(bytes),
+            watch,
+            refusals: Default::default(),
         };
         Self { id, parents, range, budget, body: Arc::new(body) }
     }
@@ -137,6 +149,37 @@ impl PhysicalPartition {
         self.meter(capacity).snapshot()
     }
 
+    /// Milli-units consumed since the partition began.
+    pub(crate) fn consumed_milli(&self, capacity: Capacity) -> u64 {
+        self.meter(capacity).consumed_milli()
+    }
+
+    /// Keeps the place of a served request now and then, where splits for heat are on.
+    #[inline]
+    pub(crate) fn sample(&self, token: &Token, sort: &SortKey, now: Instant) {
+        if let Some(watch) = &self.body.watch
+            && PartitionWatch::samples(now)
+        {
+            watch.sample(token, sort);
+        }
+    }
+
+    /// Whether it is to split for heat, given what a partition serves of reads and writes.
+    pub(crate) fn look(&self, limits_milli: [u64; 2], whole: bool, now: Instant) -> Look {
+        let consumed = [self.consumed_milli(Capacity::Read), self.consumed_milli(Capacity::Write)];
+        self.body.watch.as_ref().map_or(Look::Cool, |watch| watch.look(consumed, limits_milli, whole, now))
+    }
+
+    /// Why it did not split when it was hot.
+    pub(crate) fn declined(&self) -> Option<Declined> {
+        self.body.watch.as_ref().and_then(PartitionWatch::declined)
+    }
+
+    /// Refusals by limit, in the order of [`Limit::ALL`].
+    pub(crate) fn refusals(&self) -> [u64; Limit::ALL.len()] {
+        self.body.refusals.each_ref().map(|count| count.load(Ordering::Relaxed))
+    }
+
     fn meter(&self, capacity: Capacity) -> &PartitionHeat {
         match capacity {
             Capacity::Read => &self.body.reads,
@@ -158,6 +201,7 @@ impl PhysicalPartition {
             Ok(permit) => Ok(Admitted { partition: self, permit }),
             Err(throttled) => {
                 self.meter(capacity).record_throttled(now, milli(&expected(), capacity));
+                self.body.refusals[throttled.limit as usize].fetch_add(1, Ordering::Relaxed);
                 Err(throttled)
             }
         }
