@@ -6,6 +6,7 @@ mod sweep;
 
 use super::input::{Binding, Source};
 use super::output::{self, PendingFile};
+use super::prose::{counted, millis, progress_bar, wrapped};
 use super::table::{Align, Table, clean, cut};
 use super::window::{Every, Windows, looks_like_time};
 use super::{page, quantity};
@@ -22,7 +23,6 @@ use hotplate::profile::{DYNAMODB_PARTITION_WRITE, Profile, Service};
 use hotplate::rng::Seed;
 use hotplate::units::Bytes;
 use index::AskedIndex;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -436,15 +436,6 @@ fn set(item: &mut serde_json::Value, path: &FieldPath, value: serde_json::Value)
         place = &mut place[name.as_str()];
     }
     *place = value;
-}
-
-/// A bar on stderr when that is a terminal, nothing otherwise.
-fn progress_bar(template: &str, length: u64) -> ProgressBar {
-    let bar = ProgressBar::new(length);
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// Reads the file once, for all designs.
@@ -913,10 +904,6 @@ fn units(value: f64) -> String {
     if value.fract() == 0.0 || value >= 100.0 { whole(value) } else { format!("{value:.1}") }
 }
 
-fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", whole(n as f64), if n == 1 { "" } else { "s" })
-}
-
 /// What each read is and how each design goes about it.
 fn read_lines(report: &Report) -> Vec<String> {
     let Some(first) = report.designs.first() else { return Vec::new() };
@@ -993,10 +980,6 @@ fn with_range(value: f64, low: f64, high: f64, layouts: u32) -> String {
     if layouts == 1 { whole(value) } else { format!("{} ({}–{})", whole(value), whole(low), whole(high)) }
 }
 
-fn millis(ms: f64) -> String {
-    if ms >= 100.0 { whole(ms) } else { format!("{:.1}", ms).trim_end_matches(".0").to_owned() }
-}
-
 /// Who beats whom, a line for each winner; then the ties.
 fn pairs(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
@@ -1028,26 +1011,4 @@ fn pairs(report: &Report) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// Columns of running text.
-const TEXT_WIDTH: usize = 110;
-
-/// Text in lines, those after the first set in by two.
-fn wrapped(text: &str) -> String {
-    let mut out = String::new();
-    let mut column = 0;
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > TEXT_WIDTH {
-            out.push_str("\n  ");
-            column = 2;
-        } else if column > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += width;
-    }
-    out
 }

@@ -51,14 +51,20 @@ impl PendingFile {
         Ok(Self { file, temporary, path: path.to_owned(), finished: false })
     }
 
+    /// Writes a part of it. Whoever writes many small ones gathers them first.
+    pub(crate) fn append(&mut self, text: &str) -> Result<()> {
+        self.file.write_all(text.as_bytes()).map_err(|error| self.fault(&error))
+    }
+
     pub(crate) fn finish(mut self, text: &str) -> Result<()> {
-        let written =
-            self.file.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&self.temporary, &self.path));
-        written.map_err(|error| {
-            Error::new(ErrorKind::Io, format!("{} cannot be written: {error}", self.path.display()))
-        })?;
+        self.append(text)?;
+        std::fs::rename(&self.temporary, &self.path).map_err(|error| self.fault(&error))?;
         self.finished = true;
         Ok(())
+    }
+
+    fn fault(&self, error: &std::io::Error) -> Error {
+        Error::new(ErrorKind::Io, format!("{} cannot be written: {error}", self.path.display()))
     }
 }
 

@@ -3,9 +3,9 @@
 //! What was asked for includes retries here, because a table does not know which requests are retries.
 
 use super::diagnosis::{Evidence, HottestKey, Range, Recovery, Verdict};
-use crate::budget::{Capacity, Limit};
+use crate::budget::{Capacity, Limit, PartitionId};
 use crate::clock::Instant;
-use crate::cluster::{PartitionReport, Table, TableReport};
+use crate::cluster::{PartitionReport, RetiredPartition, Table, TableReport};
 use crate::document::Document;
 use crate::heat::{Series, Tally};
 use crate::physics::Cause;
@@ -61,12 +61,17 @@ fn evidence<D: Document>(
     };
     let bin_seconds = (now.second() + 1).div_ceil(COLUMNS).next_power_of_two();
     let columns = (now.second() + 1).div_ceil(bin_seconds) as usize;
-    let ranges =
+    let live =
         report.partitions.iter().map(|partition| range(table, report, partition, bin_seconds, columns));
+    let gone = report.retired.iter().map(|retired| range_of_retired(table, report, retired, columns));
+    let mut ranges: Vec<Range> = live.chain(gone).collect();
+    ranges.sort_by(|a, b| a.from.cmp(&b.from).then(a.from_s.total_cmp(&b.from_s)).then(a.id.cmp(&b.id)));
     let all = |of: fn(&PartitionReport) -> &Series| {
         report.partitions.iter().map(|partition| of(partition).totals()).sum::<Tally>()
     };
     let (reads, writes) = (all(|partition| &partition.reads), all(|partition| &partition.writes));
+    let gone: Tally = report.retired.iter().map(|retired| retired.totals).sum();
+    let total = [reads, writes, gone].into_iter().sum::<Tally>();
     // Limits are not counted by capacity: what was throttled more tells.
     let capacity = if reads.throttles > writes.throttles { Capacity::Read } else { Capacity::Write };
     let causes = Limit::ALL.iter().enumerate().map(|(i, limit)| {
@@ -77,7 +82,9 @@ fn evidence<D: Document>(
             (Limit::PartitionShare, Service::DynamoDb) => Cause::EvenShare,
             (Limit::PartitionShare, Service::Cosmos) => Cause::PartitionShare,
         };
-        (cause, capacity, report.partitions.iter().map(|partition| partition.refusals[i]).sum())
+        let now = report.partitions.iter().map(|partition| partition.refusals[i]);
+        let gone = report.retired.iter().map(|retired| retired.refusals[i]);
+        (cause, capacity, now.chain(gone).sum())
     });
     Evidence {
         name: table.name().to_owned(),
@@ -87,12 +94,12 @@ fn evidence<D: Document>(
         throughput: throughput.to_string(),
         table_limit,
         partition_limit,
-        attempts: reads.attempts() + writes.attempts(),
+        attempts: total.attempts(),
         causes: causes.filter(|(.., count)| *count > 0).collect(),
-        ranges: ranges.collect(),
+        ranges,
         bin_seconds,
         now_s: seconds(now),
-        hottest_key: hottest_key(table, report, reads.attempts() + writes.attempts()),
+        hottest_key: hottest_key(table, report, total),
         heat_splits: profile.heat_splits(),
         recovery: recovery(report, now),
     }
@@ -111,8 +118,6 @@ fn range<D: Document>(
 ) -> Range {
     let from = &partition.range.from().token;
     let to = partition.range.to().map(|to| &to.token);
-    // A partition begins when the one that it came from ends.
-    let born = report.retired.iter().filter(|retired| partition.parents.last() == Some(&retired.id));
     let attempted = super::run::spread(
         &[partition.reads.clone(), partition.writes.clone()],
         bin_seconds,
@@ -123,7 +128,7 @@ fn range<D: Document>(
         id: partition.id.0,
         from: partition.range.from().to_string(),
         width: table.profile().placement().width(from, to),
-        from_s: born.map(|retired| seconds(retired.retired_at)).fold(0.0, f64::max),
+        from_s: born_s(report, &partition.parents),
         until_s: None,
         offered: (partition.reads.totals().attempted_milli() + partition.writes.totals().attempted_milli())
             as f64
@@ -132,24 +137,45 @@ fn range<D: Document>(
     }
 }
 
+/// When a partition began: when the last of those that it came from ended.
+fn born_s(report: &TableReport, parents: &[PartitionId]) -> f64 {
+    let of = report.retired.iter().filter(|retired| parents.last() == Some(&retired.id));
+    of.map(|retired| seconds(retired.retired_at)).fold(0.0, f64::max)
+}
+
+/// A partition that is no more. Its course is not kept.
+fn range_of_retired<D: Document>(
+    table: &Table<D>,
+    report: &TableReport,
+    retired: &RetiredPartition,
+    columns: usize,
+) -> Range {
+    let from = &retired.range.from().token;
+    let to = retired.range.to().map(|to| &to.token);
+    Range {
+        id: retired.id.0,
+        from: retired.range.from().to_string(),
+        width: table.profile().placement().width(from, to),
+        from_s: born_s(report, &retired.parents),
+        until_s: Some(seconds(retired.retired_at)),
+        offered: retired.totals.attempted_milli() as f64 / MILLI as f64,
+        attempted: vec![0.0; columns],
+    }
+}
+
 /// The key that was throttled most, or else consumed most, with its share of the requests (of the units, where nothing was
 /// throttled).
-fn hottest_key<D: Document>(table: &Table<D>, report: &TableReport, attempts: u64) -> Option<HottestKey> {
+fn hottest_key<D: Document>(table: &Table<D>, report: &TableReport, all: Tally) -> Option<HottestKey> {
     let consumed = table.top_keys(usize::MAX);
     let total: u64 = consumed.iter().map(|key| key.weight).sum();
-    let served: u64 = report
-        .partitions
-        .iter()
-        .map(|partition| partition.reads.totals().served + partition.writes.totals().served)
-        .sum();
     let throttled = table.top_throttled_keys(1).into_iter().next();
     let key = throttled
         .as_ref()
         .map_or_else(|| consumed.first().map(|key| key.key.clone()), |key| Some(key.key.clone()))?;
     let own = consumed.iter().find(|known| known.key == key).map_or(0, |known| known.weight);
     // Requests of the key that were served, by its part of the units.
-    let served = own as f64 / total.max(1) as f64 * served as f64;
-    let share = (served + throttled.map_or(0, |key| key.weight) as f64) / attempts.max(1) as f64;
+    let served = own as f64 / total.max(1) as f64 * all.served as f64;
+    let share = (served + throttled.map_or(0, |key| key.weight) as f64) / all.attempts().max(1) as f64;
     let partition = table
         .partition_of(&crate::key::ItemKey { partition: key.clone(), sort: crate::key::SortKey::none() });
     let declined =

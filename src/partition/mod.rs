@@ -249,8 +249,12 @@ fn milli(charge: &RequestCharge, capacity: Capacity) -> u64 {
 pub struct RetiredPartition {
     /// Its number.
     pub id: PartitionId,
+    /// The partitions it came from, oldest first.
+    pub parents: Vec<PartitionId>,
     /// The range it held.
     pub range: TokenRange,
+    /// Refusals by limit, in the order of [`Limit::ALL`].
+    pub refusals: [u64; Limit::ALL.len()],
     /// When it gave way.
     pub retired_at: Instant,
     /// Reads and writes while it lasted.
@@ -261,6 +265,13 @@ impl RetiredPartition {
     pub(crate) fn of(partition: &PhysicalPartition, retired_at: Instant) -> Self {
         let mut totals = partition.heat(Capacity::Read).totals();
         totals += partition.heat(Capacity::Write).totals();
-        Self { id: partition.id, range: partition.range.clone(), retired_at, totals }
+        Self {
+            id: partition.id,
+            parents: partition.parents.clone(),
+            range: partition.range.clone(),
+            refusals: partition.refusals(),
+            retired_at,
+            totals,
+        }
     }
 }
