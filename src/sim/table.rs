@@ -539,7 +539,7 @@ impl SimTable {
                     self.tell(
                         now,
                         format!(
-                            "{units} RU/s asked for: {at_once} at once, the rest after splits that take {} minutes",
+                            "{units} RU/s asked for: {at_once} at once, the rest after splits that take {} min",
                             takes.as_secs() / 60
                         ),
                     );
