@@ -198,9 +198,14 @@ impl SimTable {
 
     /// What one partition serves at the most, or what the partition at `index` has, in units a second: of reads and writes.
     pub fn partition_limit(&self, index: usize) -> [f64; 2] {
+        self.limit_of(&self.partitions[index])
+    }
+
+    /// The same of a partition that may be no more: what it had last.
+    pub fn limit_of(&self, partition: &Partition) -> [f64; 2] {
         match &self.limits {
             Limits::DynamoDb(limits) => limits.ceilings_milli().map(|milli| milli as f64 / MILLI as f64),
-            Limits::Cosmos(_) => [self.partitions[index].window.rate_milli() as f64 / MILLI as f64; 2],
+            Limits::Cosmos(_) => [partition.window.rate_milli() as f64 / MILLI as f64; 2],
         }
     }
 

@@ -239,6 +239,7 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
                 consumed_units: both(|tally| tally.consumed_milli) as f64 / MILLI as f64,
                 throttles: both(|tally| tally.throttles),
                 share: share(asked, total),
+                serves_per_s: serves_per_s(table, partition),
                 declined: partition.declined.map(|declined| declined.to_string()).unwrap_or_default(),
                 attempted: series(|tally| tally.attempted_milli()),
                 throttled: series(|tally| tally.throttled_milli),
@@ -287,6 +288,20 @@ fn spread(series: &[Series; 2], bin: u64, columns: usize, of: fn(&crate::heat::T
     }
     sums.iter_mut().for_each(|sum| *sum /= MILLI as f64 * bin as f64);
     sums
+}
+
+/// The units a second at which a partition meets one of its limits while reads and writes keep their proportion.
+fn serves_per_s(table: &crate::sim::SimTable, partition: &crate::sim::Partition) -> f64 {
+    let [read, write] = table.limit_of(partition);
+    match (table.profile().service(), partition.offered_milli) {
+        // Reads and writes share one budget.
+        (Service::Cosmos, _) | (Service::DynamoDb, [0, _]) => write,
+        (Service::DynamoDb, [_, 0]) => read,
+        (Service::DynamoDb, offered) => {
+            let [reads, writes] = offered.map(|milli| milli as f64);
+            (reads + writes) / (reads / read).max(writes / write)
+        }
+    }
 }
 
 fn max_over_mean(partitions: &[PartitionReport], now_s: f64) -> f64 {

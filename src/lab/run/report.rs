@@ -192,6 +192,8 @@ pub struct PartitionReport {
     pub throttles: u64,
     /// Its share of all units offered to this table.
     pub share: f64,
+    /// Units a second, in its own mix of reads and writes, at which one of its limits is reached; as it was last.
+    pub serves_per_s: f64,
     /// Why it does not split although it is hot; empty otherwise.
     pub declined: String,
     /// Units asked for a second, retries included, over time.
