@@ -81,6 +81,7 @@ struct Run {
     /// In a sweep: the parameter and its value, and the run in a line.
     head: String,
     line: String,
+    why: String,
     hot: bool,
     verdicts: Vec<VerdictView>,
     glance: Vec<Glance>,
@@ -193,11 +194,7 @@ fn facts(told: &Told, swept: Option<(&str, &[&str])>) -> String {
             let operations: u64 = report.loads.iter().map(|load| load.operations).sum();
             let attempts: u64 = report.loads.iter().map(|load| load.attempts).sum();
             parts.push(format!("{} s of virtual time", figure(report.seconds)));
-            parts.push(format!(
-                "{} in {}",
-                counted(operations, "operation"),
-                counted(attempts, "request")
-            ));
+            parts.push(format!("{} in {}", counted(operations, "operation"), counted(attempts, "request")));
         }
     }
     for (name, value) in told.parameters.iter().take(LINES_MAX) {
@@ -263,6 +260,9 @@ impl Run {
                 format!("{} = {}", shown(name, KEY_CHARS), shown(value, KEY_CHARS))
             }),
             line: line(report),
+            why: report.verdicts.first().map_or_else(String::new, |verdict| {
+                format!("{}: {}", shown(&verdict.table, KEY_CHARS), shown(&verdict.text, SENTENCE_CHARS))
+            }),
             hot: is_sick(report),
             verdicts: report.verdicts.iter().take(LINES_MAX).map(VerdictView::of).collect(),
             glance: loads.iter().map(Glance::of).collect(),
@@ -302,7 +302,16 @@ fn line(report: &RunReport) -> String {
     };
     /// More loads make no line.
     const LOADS: usize = 3;
-    report.loads.iter().take(LOADS).map(of).collect::<Vec<_>>().join("; ")
+    let mut line = report.loads.iter().take(LOADS).map(of).collect::<Vec<_>>().join("; ");
+    let reproduced = report.published.iter().filter(|of| of.reproduced).count();
+    if !report.published.is_empty() {
+        line.push_str(&format!("; {reproduced} of {} published figures reproduced", report.published.len()));
+    }
+    let failed = report.thresholds.iter().filter(|of| !of.passed).count();
+    if failed > 0 {
+        line.push_str(&format!("; {failed} of {} thresholds fail", report.thresholds.len()));
+    }
+    line
 }
 
 impl VerdictView {

@@ -17,8 +17,9 @@ const HEIGHT: u32 = 190;
 const INSIDE: (f64, f64) = (1_000.0, 200.0);
 /// Labels at the right edge are at least so far from each other, in percent of the height.
 const LABEL_STEP: f64 = 19.0;
-/// Room above the highest line.
-const HEADROOM: f64 = 1.04;
+/// When throttled attempts rise so many times above all else, as retries do, they get a chart of their own: the rest would
+/// lie flat on its axis.
+const TOWERING: f64 = 3.0;
 /// Units that differ from operations by more than this get a chart of their own.
 const UNITS_DIFFER: f64 = 0.01;
 
@@ -83,13 +84,25 @@ pub(super) fn of_load(report: &RunReport, load: &LoadReport, marks: &[Mark]) -> 
     let width = course.bin_seconds as f64;
     let mut charts = Vec::new();
 
-    let operations = begin(format!("Load {name}"), "operations a second; throttled: attempts a second");
-    let lines = [
-        ("served", "served", &course.served, load.served_per_s, true),
-        ("throttled", "throttled", &course.throttled, per_second(load, load.throttled), false),
-        ("offered", "offered", &course.offered, load.offered_per_s, false),
-    ];
-    charts.push(operations.filled(time, width, &lines, &published("served_per_s")));
+    let of_served = published("served_per_s");
+    let most = |course: &[f64]| course.iter().copied().fold(0.0, finite_max);
+    let rest = of_served.iter().map(|of| of.accepted.1);
+    let rest = rest.fold(most(&course.offered).max(most(&course.served)), finite_max);
+    let apart = most(&course.throttled) > TOWERING * rest;
+    let throttled = ("throttled", "throttled", &course.throttled, per_second(load, load.throttled), false);
+    let mut lines = vec![("served", "served", &course.served, load.served_per_s, true), throttled];
+    let caption = if apart {
+        lines.pop();
+        "operations a second; what was throttled is far more and drawn below"
+    } else {
+        "operations a second; throttled: attempts a second"
+    };
+    lines.push(("offered", "offered", &course.offered, load.offered_per_s, false));
+    charts.push(begin(format!("Load {name}"), caption).filled(time, width, &lines, &of_served));
+    if apart {
+        let chart = begin(format!("Throttled, {name}"), "attempts a second");
+        charts.push(chart.filled(time, width, &[throttled], &[]));
+    }
 
     let of_units = published("units_per_s");
     let differ = (ratio(load.units_per_s, load.served_per_s) - 1.0).abs() > UNITS_DIFFER;
@@ -136,7 +149,7 @@ impl Chart {
     fn filled(mut self, time: Scale, width: f64, lines: &[Line<'_>], published: &[&PublishedReport]) -> Self {
         let most = lines.iter().flat_map(|line| line.2.iter().copied()).fold(0.0, finite_max);
         let most = published.iter().flat_map(|of| [of.published, of.accepted.1]).fold(most, finite_max);
-        let values = Scale::of_values(most * HEADROOM);
+        let values = Scale::of_values(most);
         self.y = values.value_ticks(short);
         self.label = format!("{}, {}.", self.title, self.caption);
         for &(class, name, course, mean, filled) in lines {
@@ -194,10 +207,10 @@ impl Published {
             left: time.percent(from),
             right: time.percent(to),
             width: percent(time.along(to) - time.along(from), 1.0),
-            top: values.from_top(most),
+            top: values.down(most),
             height: percent(top - bottom, 1.0),
-            line: values.from_top(of.published),
-            label_at: values.from_top(of.published),
+            line: values.down(of.published),
+            label_at: values.down(of.published),
             value: figure(of.published),
             title: format!(
                 "{}: published {}, accepted {} to {}, here {}",

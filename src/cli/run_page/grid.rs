@@ -99,7 +99,7 @@ pub(super) fn partitions(table: &TableReport, most: usize) -> Grid {
                 format!("{}..{}", bound(&of.from), bound(&of.to)),
                 percent(of.width),
                 format!("{}–{until}", figure(of.from_s)),
-                figure(of.serves_per_s),
+                serves(of),
                 percent(of.share),
                 figure(of.consumed_units),
                 count(of.throttles),
@@ -108,6 +108,17 @@ pub(super) fn partitions(table: &TableReport, most: usize) -> Grid {
         );
     }
     grid
+}
+
+/// What a partition serves, and what it served before.
+fn serves(of: &PartitionReport) -> String {
+    let told = |serves: &hotplate::lab::run::ServesReport| figure(serves.units_per_s);
+    match &of.serves[..] {
+        [] => "–".into(),
+        [only] => told(only),
+        [first, last] => format!("{} → {}", told(first), told(last)),
+        [first, .., last] => format!("{} … {}", told(first), told(last)),
+    }
 }
 
 /// The beginning of a bound, which tells ranges apart; inside of a key, also where.
@@ -126,12 +137,15 @@ fn bound(text: &str) -> String {
 pub(super) fn keys(table: &TableReport) -> Grid {
     let distinct = table.distinct_keys.map_or_else(String::new, |n| format!(", of {}", count(n)));
     let heads = [("Key", CODE), ("Share", NUM), ("Partition", NUM), ("Throttles", NUM)];
-    let mut grid =
-        Grid::new(format!("Top keys of {}{distinct}", shown(&table.name, KEY_CHARS)), &heads);
+    let mut grid = Grid::new(format!("Top keys of {}{distinct}", shown(&table.name, KEY_CHARS)), &heads);
     for key in &table.top_keys {
-        let cells =
-            vec![shown(&key.key, KEY_CHARS), share(key.share), key.partition.to_string(), count(key.throttles)];
-        grid.row(key.throttles > 0, cells);
+        let cells = vec![
+            shown(&key.key, KEY_CHARS),
+            share(key.share),
+            key.partition.to_string(),
+            count(key.throttles),
+        ];
+        grid.row(false, cells);
     }
     grid
 }
@@ -214,8 +228,12 @@ pub(super) fn refusals(loads: &[LoadReport], most: usize) -> Grid {
 
 /// Throttle events as CloudWatch counts them.
 pub(super) fn cloud_watch(loads: &[LoadReport]) -> Grid {
-    let heads =
-        [("Load", CODE), ("ReadThrottleEvents", NUM), ("WriteThrottleEvents", NUM), ("ThrottledRequests", NUM)];
+    let heads = [
+        ("Load", CODE),
+        ("ReadThrottleEvents", NUM),
+        ("WriteThrottleEvents", NUM),
+        ("ThrottledRequests", NUM),
+    ];
     let mut grid = Grid::new("As CloudWatch counts it", &heads);
     for load in loads.iter().filter(|load| load.read_throttle_events + load.write_throttle_events > 0) {
         let events = [load.read_throttle_events, load.write_throttle_events, load.throttled_requests];

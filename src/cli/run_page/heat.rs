@@ -10,9 +10,9 @@
 //!        └──────────────────────────┘
 //! ```
 //!
-//! The colour of a cell is what was asked for, in parts of what the partition serves. Limits change while a run goes on, so
-//! where something was refused the measure is what was served just then, and where nothing was it is the partition's limit
-//! at the most. What was refused is hatched, so that it shows without colours too.
+//! The colour of a cell is what was asked for, in parts of what the partition serves. Other limits than its own refuse
+//! too, so where something was refused the measure is what was served just then; elsewhere it is the partition's limit, and
+//! burst that went over it reads as all of it. What was refused is hatched, so that it shows without colours too.
 //!
 //! A drawing has a bound: neighbouring ranges share a row past [`ROWS_MAX`], columns are joined, equal neighbours are one
 //! rectangle. What is joined shows its hottest part, and the caption says so.
@@ -31,9 +31,11 @@ use std::ops::Range;
 /// Columns of a heat map, at least and at the most.
 const COLUMNS: Range<usize> = 24..240;
 /// A row is at least so high, in pixels: with few rows, and with many. Part of one key is a range without width.
-const ROW_PX_MIN: [u32; 2] = [12, 4];
+const ROW_PX_MIN: [u32; 2] = [LABEL_PX, 4];
 /// So many rows are few.
 const FEW_ROWS: usize = 24;
+/// A partition that lived for less than this share of the run is not named beside it.
+const BRIEF: f64 = 0.01;
 /// A part of this many seconds that a partition lived in a bin is not told from the whole bin: rates would be noise.
 const LIVED_MIN: f64 = 1.0;
 /// The refused part of a cell is drawn in so many steps, so that equal neighbours can be one.
@@ -176,10 +178,10 @@ impl HeatMap {
                 _ => (from, to),
             };
             let found = found.filter(|_| from < to);
-            if let Some(heat) = found {
-                if hottest.is_none_or(|(most, _)| heat.limits > most.limits) {
-                    *hottest = Some((heat, from));
-                }
+            if let Some(heat) = found
+                && hottest.is_none_or(|(most, _)| heat.limits > most.limits)
+            {
+                *hottest = Some((heat, from));
             }
             match (&mut run, found) {
                 (Some((most, _, end)), Some(heat)) if look(most) == look(&heat) && *end >= from => {
@@ -240,7 +242,8 @@ impl HeatMap {
             }
             let hot = of.throttles > 0;
             let y = top + (bottom - top) / 2;
-            if of.from_s <= 0.0 {
+            // What was divided at once, as by an event at the start, would be named over what it became.
+            if of.from_s <= 0.0 && of.until_s.is_none_or(|until| time.along(until) > BRIEF) {
                 self.left.push(Label { y, text: of.id.to_string(), hot });
             }
             if of.until_s.is_none() {
@@ -288,14 +291,22 @@ fn spot(table: &TableReport, member: usize, bin: usize) -> Option<Heat> {
         let served = asked - refused;
         if served > 0.0 { ratio(asked, served) } else { f64::MAX }
     } else {
-        ratio(asked, of.serves_per_s).min(1.0)
+        ratio(asked, serves(of, begin)).min(1.0)
     };
     Some(Heat { asked, refused, member, limits })
 }
 
+/// What a partition served at the most at a time.
+fn serves(of: &PartitionReport, at_s: f64) -> f64 {
+    let then = of.serves.iter().rev().find(|serves| serves.from_s <= at_s).or(of.serves.first());
+    then.map_or(0.0, |serves| serves.units_per_s)
+}
+
 fn caption(table: &TableReport, ring: &Ring, joined: usize) -> String {
     let bin = table.bin_seconds;
-    let mut caption = String::from("units asked for a second ÷ what the partition serves; ");
+    let mut caption = String::from(
+        "colour: units asked for ÷ what the partition serves (where it refused some: what it served just then); ",
+    );
     let _ = match joined {
         0 | 1 => write!(caption, "cells of {bin}\u{a0}s"),
         _ => write!(caption, "cells show the hottest {bin}\u{a0}s of up to {}", joined as u64 * bin),
@@ -309,11 +320,7 @@ fn caption(table: &TableReport, ring: &Ring, joined: usize) -> String {
         );
     }
     if ring.raised {
-        let _ = write!(
-            caption,
-            "; rows are as high as ranges are wide, but at least {}\u{a0}px",
-            ring.least
-        );
+        let _ = write!(caption, "; rows are as high as ranges are wide, and at least {}\u{a0}px", ring.least);
     }
     caption
 }

@@ -1,9 +1,17 @@
 //! Tests of the heat map: rows as high as ranges are wide, cells while a partition lives, bounds.
 
 use super::*;
+use hotplate::lab::run::ServesReport;
 
 /// A partition that was asked for `asked` in each of ten bins of which it served a hundred.
-fn partition(id: u32, from: &str, to: &str, width: f64, lives: (f64, Option<f64>), asked: f64) -> PartitionReport {
+fn partition(
+    id: u32,
+    from: &str,
+    to: &str,
+    width: f64,
+    lives: (f64, Option<f64>),
+    asked: f64,
+) -> PartitionReport {
     let bins = |value: f64| -> Vec<f64> {
         let alive = |bin: usize| bin as f64 >= lives.0 && lives.1.is_none_or(|until| (bin as f64) < until);
         (0..10).map(|bin| if alive(bin) { value } else { 0.0 }).collect()
@@ -19,7 +27,7 @@ fn partition(id: u32, from: &str, to: &str, width: f64, lives: (f64, Option<f64>
         consumed_units: asked.min(100.0),
         throttles: u64::from(asked > 100.0),
         share: 0.5,
-        serves_per_s: 100.0,
+        serves: vec![ServesReport { from_s: 0.0, units_per_s: 100.0 }],
         declined: String::new(),
         attempted: bins(asked),
         throttled: bins((asked - 100.0).max(0.0)),
@@ -69,7 +77,11 @@ fn a_split_is_a_row_that_divides_at_its_time() {
         ]
     );
     assert_eq!(map.height, 79);
-    assert!(map.cells[0].title.contains("250 units/s asked for, 150 of it refused"), "{}", map.cells[0].title);
+    assert!(
+        map.cells[0].title.contains("250 units/s asked for, 150 of it refused"),
+        "{}",
+        map.cells[0].title
+    );
     assert!(!map.throttled.is_empty() && map.throttled.matches('M').count() == 1);
     let names = |labels: &[Label]| labels.iter().map(|label| label.text.clone()).collect::<Vec<_>>();
     assert_eq!(names(&map.left), ["0", "1"]);
@@ -85,7 +97,7 @@ fn part_of_a_key_has_no_width_and_is_seen() {
     ]);
     let map = HeatMap::of(&table, 10.0, &[], 4_000).unwrap();
     assert!(map.cells.iter().all(|cell| cell.height >= ROW_PX_MIN[0]));
-    assert!(map.caption.contains("at least 12"), "{}", map.caption);
+    assert!(map.caption.contains("at least 14"), "{}", map.caption);
     assert_eq!(map.cells[1].step, 7);
 }
 
@@ -108,11 +120,23 @@ fn thousands_of_partitions_share_rows_and_the_caption_says_so() {
 }
 
 #[test]
+fn a_limit_that_changes_is_the_measure_of_its_time() {
+    let mut table = table(vec![partition(0, "00", "", 1.0, (0.0, None), 50.0)]);
+    table.partitions[0].serves = vec![
+        ServesReport { from_s: 0.0, units_per_s: 1_000.0 },
+        ServesReport { from_s: 5.0, units_per_s: 100.0 },
+    ];
+    let map = HeatMap::of(&table, 10.0, &[], 4_000).unwrap();
+    let cells: Vec<_> = map.cells.iter().map(|cell| (cell.x.as_str(), cell.step)).collect();
+    assert_eq!(cells, [("0.00", 0), ("50.00", 2)]);
+}
+
+#[test]
 fn odd_figures_are_drawn_as_nothing() {
     let mut odd = table(vec![partition(0, "no", "hex", f64::NAN, (0.0, Some(0.0)), f64::NAN)]);
     assert!(HeatMap::of(&odd, 10.0, &[], 100).is_none());
     odd.partitions[0].attempted = vec![f64::INFINITY, 1.0];
-    odd.partitions[0].serves_per_s = 0.0;
+    odd.partitions[0].serves = Vec::new();
     for seconds in [0.0, f64::NAN, 10.0] {
         HeatMap::of(&odd, seconds, &[], 0);
     }

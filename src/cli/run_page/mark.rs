@@ -40,11 +40,8 @@ pub(super) fn marks(history: &[HistoryReport], time: Scale) -> Vec<Mark> {
             if last > first {
                 title.push_str(&format!(" … and {} more", last - first));
             }
-            let text = if first == last {
-                (first + 1).to_string()
-            } else {
-                format!("{}–{}", first + 1, last + 1)
-            };
+            let text =
+                if first == last { (first + 1).to_string() } else { format!("{}–{}", first + 1, last + 1) };
             Mark { at: format!("{at:.2}"), text, title }
         })
         .collect()

@@ -87,7 +87,7 @@ impl Scale {
     }
 
     /// The same from the other end: for what grows upwards.
-    pub(super) fn from_top(self, value: f64) -> String {
+    pub(super) fn down(self, value: f64) -> String {
         percent(1.0 - self.along(value), 1.0)
     }
 
@@ -99,7 +99,7 @@ impl Scale {
 
     /// Marks of values, measured from the top.
     pub(super) fn value_ticks(self, text: impl Fn(f64) -> String) -> Vec<Tick> {
-        self.marks().map(|value| Tick { at: self.from_top(value), text: text(value) }).collect()
+        self.marks().map(|value| Tick { at: self.down(value), text: text(value) }).collect()
     }
 
     /// Marks of time.
@@ -203,6 +203,6 @@ mod tests {
         {
             assert_eq!(scale.percent(value), at, "{value}");
         }
-        assert_eq!(scale.from_top(50.0), "75.00");
+        assert_eq!(scale.down(50.0), "75.00");
     }
 }

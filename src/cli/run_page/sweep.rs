@@ -95,12 +95,11 @@ fn chart(
                         shown(with, SHORT_CHARS),
                         exact(value)
                     );
-                    Some(Point { x: at(i), y: scale.from_top(value), title })
+                    Some(Point { x: at(i), y: scale.down(value), title })
                 })
                 .collect();
-            let segment = |pair: &[Point]| {
-                [pair[0].x.clone(), pair[0].y.clone(), pair[1].x.clone(), pair[1].y.clone()]
-            };
+            let segment =
+                |pair: &[Point]| [pair[0].x.clone(), pair[0].y.clone(), pair[1].x.clone(), pair[1].y.clone()];
             let segments = points.windows(2).map(segment).collect();
             Line { name: shown(name, SHORT_CHARS), points, segments }
         })

@@ -239,7 +239,7 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
                 consumed_units: both(|tally| tally.consumed_milli) as f64 / MILLI as f64,
                 throttles: both(|tally| tally.throttles),
                 share: share(asked, total),
-                serves_per_s: serves_per_s(table, partition),
+                serves: serves(table, partition),
                 declined: partition.declined.map(|declined| declined.to_string()).unwrap_or_default(),
                 attempted: series(|tally| tally.attempted_milli()),
                 throttled: series(|tally| tally.throttled_milli),
@@ -291,17 +291,24 @@ fn spread(series: &[Series; 2], bin: u64, columns: usize, of: fn(&crate::heat::T
 }
 
 /// The units a second at which a partition meets one of its limits while reads and writes keep their proportion.
-fn serves_per_s(table: &crate::sim::SimTable, partition: &crate::sim::Partition) -> f64 {
+fn serves(table: &crate::sim::SimTable, partition: &crate::sim::Partition) -> Vec<ServesReport> {
+    let serves = |at: crate::clock::Instant, units_per_s| ServesReport {
+        from_s: at.nanos() as f64 / 1e9,
+        units_per_s,
+    };
     let [read, write] = table.limit_of(partition);
-    match (table.profile().service(), partition.offered_milli) {
-        // Reads and writes share one budget.
-        (Service::Cosmos, _) | (Service::DynamoDb, [0, _]) => write,
-        (Service::DynamoDb, [_, 0]) => read,
-        (Service::DynamoDb, offered) => {
+    if table.profile().service() == Service::Cosmos && !partition.rates.is_empty() {
+        return partition.rates.iter().map(|&(at, milli)| serves(at, milli as f64 / MILLI as f64)).collect();
+    }
+    let limit = match partition.offered_milli {
+        [0, _] => write,
+        [_, 0] => read,
+        offered => {
             let [reads, writes] = offered.map(|milli| milli as f64);
             (reads + writes) / (reads / read).max(writes / write)
         }
-    }
+    };
+    vec![serves(partition.born, limit)]
 }
 
 fn max_over_mean(partitions: &[PartitionReport], now_s: f64) -> f64 {
