@@ -4,7 +4,7 @@ use crate::cli::page::text::{decimal, percent, ratio};
 use serde::Serialize;
 
 /// Marks of an axis of values, about so many.
-const VALUE_TICKS: f64 = 4.0;
+const VALUE_TICKS: f64 = 5.0;
 /// Marks of an axis of time at the most: on a phone every other one is left out.
 const TIME_TICKS: f64 = 9.0;
 
@@ -150,13 +150,13 @@ mod tests {
     #[test]
     fn values_end_at_a_round_one_above_the_most() {
         for (most, end, marks) in [
-            (0.0, 1.0, &["0", "0.25", "0.5", "0.75", "1"][..]),
-            (1.0, 1.0, &["0", "0.25", "0.5", "0.75", "1"]),
-            (9_900.0, 10_000.0, &["0", "2,500", "5,000", "7,500", "10,000"]),
+            (0.0, 1.0, &["0", "0.2", "0.4", "0.6", "0.8", "1"][..]),
+            (1.0, 1.0, &["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+            (9_900.0, 10_000.0, &["0", "2,000", "4,000", "6,000", "8,000", "10,000"]),
             (1_286.0, 1_500.0, &["0", "500", "1,000", "1,500"]),
             (17_880.0, 20_000.0, &["0", "5,000", "10,000", "15,000", "20,000"]),
-            (f64::NAN, 1.0, &["0", "0.25", "0.5", "0.75", "1"]),
-            (f64::INFINITY, 1.0, &["0", "0.25", "0.5", "0.75", "1"]),
+            (f64::NAN, 1.0, &["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+            (f64::INFINITY, 1.0, &["0", "0.2", "0.4", "0.6", "0.8", "1"]),
         ] {
             let scale = Scale::of_values(most);
             assert_eq!(scale.end(), end, "{most}");
