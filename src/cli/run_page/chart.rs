@@ -251,7 +251,7 @@ mod tests {
     fn a_line_goes_in_steps_and_ends_with_the_run() {
         let (time, values) = (Scale::of_time(30.0), Scale::of_values(10.0));
         let path = steps(&[10.0, 10.0, 0.0, 5.0], 10.0, time, values);
-        assert_eq!(path, "M0.0 33.3H333.3H666.7V200.0H1000.0");
+        assert_eq!(path, "M0.0 0.0H333.3H666.7V200.0H1000.0");
         assert_eq!(steps(&[], 10.0, time, values), "");
         let under = surface(&[10.0, 5.0], 10.0, time, values);
         assert!(under.ends_with("L666.7 200 0 200z"), "{under}");

@@ -280,12 +280,12 @@ fn spot(table: &TableReport, member: usize, bin: usize) -> Option<Heat> {
     let begin = bin as f64 * width;
     // A bin holds the sum over its width, of which the partition may have lived a part only.
     let lived = (begin + width).min(of.until_s.unwrap_or(f64::INFINITY)) - begin.max(of.from_s);
-    let scale = width / lived.clamp(LIVED_MIN.min(width), width);
+    let scale = width / lived.max(LIVED_MIN).min(width);
     let (asked, refused) = (at(&of.attempted) * scale, at(&of.throttled) * scale);
-    if asked <= 0.0 {
+    if !asked.is_finite() || asked <= 0.0 {
         return None;
     }
-    let refused = refused.clamp(0.0, asked);
+    let refused = refused.max(0.0).min(asked);
     let limits = if refused > 0.0 {
         // All refused is hotter than anything.
         let served = asked - refused;
@@ -374,7 +374,8 @@ impl<'t> Ring<'t> {
     fn extent(&self, of: &PartitionReport) -> (u32, u32) {
         let ranges = self.ranges(of);
         let at = |range: usize| self.rows.get(range).copied().unwrap_or(self.height);
-        (at(ranges.start), at(ranges.end))
+        let top = at(ranges.start);
+        (top, at(ranges.end).max(top))
     }
 
     /// One lane for each partition; one for each row where rows are shared.

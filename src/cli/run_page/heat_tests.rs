@@ -140,5 +140,7 @@ fn odd_figures_are_drawn_as_nothing() {
     for seconds in [0.0, f64::NAN, 10.0] {
         HeatMap::of(&odd, seconds, &[], 0);
     }
+    odd.bin_seconds = 0;
+    HeatMap::of(&odd, 10.0, &[], 0);
     assert!(HeatMap::of(&table(Vec::new()), 10.0, &[], 100).is_none());
 }
