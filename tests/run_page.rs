@@ -32,7 +32,7 @@ fn unescaped(page: &str) -> String {
 /// Every tag is closed by its own, attributes are quoted, and nothing is loaded or run.
 #[track_caller]
 fn assert_well_formed(page: &str) {
-    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
     let mut open: Vec<&str> = Vec::new();
     let mut ids: Vec<&str> = Vec::new();
     let mut rest = page;
@@ -57,7 +57,7 @@ fn assert_well_formed(page: &str) {
         }
         assert!(!tag.contains("NaN") && !tag.contains("inf%") && !tag.contains("\"-"), "{tag}");
         ids.extend(tag.split(" id=\"").nth(1).and_then(|id| id.split('"').next()));
-        if !tag.ends_with('/') && !["meta", "!DOCTYPE html"].contains(&name) && !tag.starts_with('!') {
+        if !tag.ends_with('/') && !["meta", "!doctype html"].contains(&name) && !tag.starts_with('!') {
             open.push(name);
         }
     }
