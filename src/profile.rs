@@ -4,7 +4,7 @@
 //! they split. It holds no state and makes no decision; `partition` and `cluster` act on it, and so does the lab.
 
 use crate::budget::{Allowance, Budget, Fill, Meter, PartitionBudget, PartitionId, Rate};
-use crate::charge::{CosmosTariff, Tariff};
+use crate::charge::{CosmosTariff, Indexing, Tariff};
 use crate::clock::Instant;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::{EpkVersion, Placement};
@@ -389,6 +389,15 @@ impl Profile {
     /// With a local secondary index, which keeps the items of a key on one partition ("Burst and adaptive capacity").
     pub fn with_local_index(self) -> Self {
         Self { local_index: true, ..self }
+    }
+
+    /// With another index policy, which is a matter of prices of Cosmos DB; DynamoDB prices its indexes by themselves.
+    pub fn with_indexing(self, indexing: Indexing) -> Self {
+        let tariff = match self.tariff {
+            Tariff::Cosmos(_) => Tariff::Cosmos(CosmosTariff { indexing }),
+            Tariff::DynamoDb => self.tariff,
+        };
+        Self { tariff, ..self }
     }
 
     /// With logical partitions that are full at another size: a small one makes full ones testable.

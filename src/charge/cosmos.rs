@@ -364,7 +364,8 @@ mod tests {
         assert_eq!(write(tariff(10, 2), Some(1), Some(1)), 10_700);
         assert_eq!(write(tariff(0, 0), None, Some(64)), 22_670);
         // "Updates approximately consume twice as many RUs as creates when only a small number of index terms change."
-        let ratio = write(tariff(2, 1), Some(16), Some(16)) as f64 / write(tariff(2, 1), None, Some(16)) as f64;
+        let ratio =
+            write(tariff(2, 1), Some(16), Some(16)) as f64 / write(tariff(2, 1), None, Some(16)) as f64;
         assert!((1.9..2.1).contains(&ratio), "{ratio}");
     }
 

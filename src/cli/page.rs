@@ -16,36 +16,41 @@ use hotplate::lab::report::{
     Ceiling, Design, IndexFigures, KeyLoad, Load, Pair, PartitionLoad, ReadCost, Report, Spread,
 };
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
+use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use std::fmt::Write;
 use std::ops::Range;
+use text::*;
+
+pub(super) mod text;
 
 const TEMPLATE: &str = include_str!("page.html");
+/// The style of all pages.
+const STYLE: &str = include_str!("page.css");
 
 /// Columns of a heat map at the most: on a phone each is still two pixels wide.
 const COLUMNS_MAX: usize = 120;
 /// Rows of a heat map at the most; more partitions than that share rows.
-const ROWS_MAX: usize = 64;
+pub(super) const ROWS_MAX: usize = 64;
 /// Cells of a heat map at the most, which keeps a card under half a megabyte.
 const CELLS_MAX: usize = 4_096;
 /// Height that a partition gets when there is room, in pixels.
-const ROW_PX: usize = 26;
+pub(super) const ROW_PX: usize = 26;
 /// Height of a heat map, in pixels: at least and at most, before narrow ranges get their least height.
-const MAP_PX: Range<usize> = 78..520;
+pub(super) const MAP_PX: Range<usize> = 78..520;
 /// Height of the narrowest range: it can still be seen and pointed at.
 const ROW_PX_MIN: u32 = 4;
 /// Distance between two row labels.
-const LABEL_PX: u32 = 14;
+pub(super) const LABEL_PX: u32 = 14;
 /// Ranges that differ in width by more than this are drawn alike: to scale, one would be all there is.
 const WIDTH_RATIO_MAX: f64 = 256.0;
 /// Labels below a heat map.
 const TICKS_MAX: usize = 5;
 /// Where one colour ends and the next begins, in partition limits: cool ones up to the limit, then hot ones.
-const STEPS: [f64; 8] = [0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0];
+pub(super) const STEPS: [f64; 8] = [0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0];
 /// The mark of a throttled cell covers at least this share of it.
-const MARK_MIN: f64 = 0.15;
+pub(super) const MARK_MIN: f64 = 0.15;
 /// A bar chart reaches this many limits at the most for a peak; a peak beyond stands at its edge.
 const PEAK_LIMITS_MAX: f64 = 3.0;
 /// Space to the right of the limit line when no bar needs it.
@@ -55,23 +60,30 @@ const THROTTLED_OK: f64 = 0.001;
 /// Keys listed in a card.
 const KEYS_MAX: usize = 20;
 /// Characters of a key in a list, of one in a narrow cell or a column's name, and of a template.
-const KEY_CHARS: usize = 96;
-const SHORT_CHARS: usize = 28;
+pub(super) const KEY_CHARS: usize = 96;
+pub(super) const SHORT_CHARS: usize = 28;
 const TEMPLATE_CHARS: usize = 400;
-/// In place of a figure that does not exist.
-const NONE: &str = "–";
 
 /// The page of `report`: a whole HTML document.
 ///
 /// # Errors
 /// None that a report can cause; a fault in the template itself is told.
 pub(crate) fn render(report: &Report) -> Result<String> {
+    fill(TEMPLATE, Page::of(report))
+}
+
+/// A page of texts and lengths in its template. The template engine escapes every text.
+///
+/// # Errors
+/// None that a view can cause; a fault in the template itself is told.
+pub(super) fn fill(template: &str, view: impl Serialize) -> Result<String> {
     let mut env = Environment::new();
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     let fault = |error| Error::invalid(format!("the report page cannot be rendered: {error:#}"));
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().map_err(fault)?);
+    env.add_global("style", Value::from_safe_string(STYLE.into()));
     // The name's ending turns escaping on.
-    env.render_named_str("page.html", TEMPLATE, Serde(Page::of(report))).map_err(fault)
+    env.render_named_str("page.html", template, Serde(view)).map_err(fault)
 }
 
 #[derive(Serialize)]
@@ -725,7 +737,7 @@ fn widths(partitions: &[PartitionLoad]) -> Vec<f64> {
 }
 
 /// Where a bound lies, from 0 to 1: its leading hex digits as a fraction.
-fn position(bound: &str) -> Option<f64> {
+pub(super) fn position(bound: &str) -> Option<f64> {
     /// As many hex digits as a double holds exactly.
     const DIGITS: usize = 13;
     let digits: Vec<_> = bound.chars().map_while(|c| c.to_digit(16)).take(DIGITS).collect();
@@ -753,18 +765,18 @@ fn at(table: &[Vec<f64>], column: usize, partition: usize) -> f64 {
 }
 
 /// The first of several that has the most.
-fn first_max<T>(mut items: impl Iterator<Item = T>, load: impl Fn(&T) -> f64) -> Option<T> {
+pub(super) fn first_max<T>(mut items: impl Iterator<Item = T>, load: impl Fn(&T) -> f64) -> Option<T> {
     let first = items.next()?;
     Some(items.fold(first, |best, item| if load(&item) > load(&best) { item } else { best }))
 }
 
 /// The colour of a load, in limits. The tolerance keeps a partition at its limit on the cool side.
-fn step(limits: f64) -> usize {
+pub(super) fn step(limits: f64) -> usize {
     const TOLERANCE: f64 = 1.0 + 1e-6;
     STEPS.iter().position(|&step| limits <= step * TOLERANCE).unwrap_or(STEPS.len())
 }
 
-fn legend(step: f64) -> String {
+pub(super) fn legend(step: f64) -> String {
     if step == 1.0 {
         "limit".into()
     } else if step < 1.0 {
@@ -784,94 +796,6 @@ fn ticks(columns: &[String]) -> Vec<String> {
 
 fn fact(name: &'static str, value: String, note: impl Into<String>) -> Fact {
     Fact { name, value, note: note.into() }
-}
-
-/// `text` for the eye: no invisible characters, no changes of direction, and not longer than `max`.
-pub(super) fn shown(text: &str, max: usize) -> String {
-    if text.is_empty() {
-        return "(empty)".into();
-    }
-    let mut out = String::new();
-    for (index, c) in text.chars().enumerate() {
-        if index == max {
-            out.push('…');
-            break;
-        }
-        match c {
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
-                out.extend(c.escape_unicode());
-            }
-            c if c.is_control() => out.extend(c.escape_default()),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// `part / whole`, and 0 where that is no number.
-pub(super) fn ratio(part: f64, whole: f64) -> f64 {
-    let ratio = part / whole;
-    if ratio.is_finite() { ratio } else { 0.0 }
-}
-
-/// A length for CSS and SVG: a number of percent from 0 to 100.
-pub(super) fn percent(part: f64, whole: f64) -> String {
-    format!("{:.2}", (ratio(part, whole) * 100.0).clamp(0.0, 100.0))
-}
-
-pub(super) fn count(n: impl Into<u64>) -> String {
-    thousands(&n.into().to_string())
-}
-
-/// Digits with a comma before each three of the integer part.
-fn thousands(digits: &str) -> String {
-    let (integer, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
-    let mut out = String::new();
-    for (index, c) in integer.chars().enumerate() {
-        if index > 0 && (integer.len() - index) % 3 == 0 && !out.ends_with('-') {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out + fraction
-}
-
-pub(super) fn decimal(x: f64, places: usize) -> String {
-    if !x.is_finite() {
-        return NONE.into();
-    }
-    let digits = format!("{x:.places$}");
-    let digits =
-        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
-    thousands(if digits == "-0" { "0" } else { digits })
-}
-
-/// A rate or an amount: whole from a hundred on, below with one decimal.
-pub(super) fn rate(x: f64) -> String {
-    decimal(x, if x.abs() < 100.0 { 1 } else { 0 })
-}
-
-/// `low–high`, or nothing when both read alike.
-pub(super) fn range(low: f64, high: f64) -> String {
-    let (low, high) = (rate(low), rate(high));
-    if low == high { String::new() } else { format!("{low}–{high}") }
-}
-
-/// A share in percent; what is not nothing does not read as nothing.
-pub(super) fn share(x: f64) -> String {
-    const LEAST: f64 = 0.0005;
-    if x > 0.0 && x < LEAST {
-        return "< 0.1%".into();
-    }
-    if x.is_finite() { format!("{}%", decimal(x * 100.0, 1)) } else { NONE.into() }
-}
-
-fn times(x: f64) -> String {
-    if x.is_finite() { format!("{}×", decimal(x, if x < 10.0 { 2 } else { 1 })) } else { NONE.into() }
-}
-
-fn milliseconds(x: f64) -> String {
-    if x.is_finite() { format!("{}\u{a0}ms", rate(x)) } else { NONE.into() }
 }
 
 #[cfg(test)]

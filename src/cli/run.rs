@@ -4,7 +4,7 @@ use super::output::{self, PendingFile};
 use super::prose::{progress_bar, wrapped};
 use super::run_csv::Seconds;
 use super::scenario::{self, BUILT_IN, Loaded, Text};
-use super::side_by_side::{Baseline, Column};
+use super::side_by_side::{Baseline, Beside, Column};
 use super::{run_page, run_text, side_by_side};
 use clap::Args;
 use hotplate::Instant;
@@ -116,8 +116,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(seconds) = seconds {
         seconds.finish()?;
     }
+    let beside = against.as_ref().map(|baseline| baseline.beside(&told)).transpose()?;
     if let Some(html) = html {
-        html.finish(&run_page::render(std::slice::from_ref(&told.report)))?;
+        html.finish(&run_page::render(std::slice::from_ref(&told), None, beside.as_ref())?)?;
     }
     if let Some(save) = save {
         save.finish(&json)?;
@@ -126,9 +127,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         output::print(&json)?;
     } else {
         let mut text = run_text::text(&told);
-        if let Some(baseline) = &against {
+        if let Some(beside) = &beside {
             text.push('\n');
-            text.push_str(&baseline.beside(&told)?);
+            text.push_str(&beside.text());
         }
         if arguments.check_determinism {
             let line = format!("deterministic: two runs gave the same {} bytes", json.len());
@@ -175,19 +176,19 @@ fn sweep_over(
         }
         told.push(Told::new(report, loaded, replay));
     }
+    let columns: Vec<Column> = values
+        .iter()
+        .zip(&told)
+        .map(|(value, told)| Column::new(format!("{name} = {value}"), told))
+        .collect::<Result<_>>()?;
+    let beside = Beside::new(&columns);
     if let Some(html) = html {
-        let reports: Vec<RunReport> = told.iter().map(|told| told.report.clone()).collect();
-        html.finish(&run_page::render(&reports))?;
+        html.finish(&run_page::render(&told, Some((&name, &values)), Some(&beside))?)?;
     }
     if arguments.json {
         output::print(&json(&told)?)?;
     } else {
-        let columns: Vec<Column> = values
-            .iter()
-            .zip(&told)
-            .map(|(value, told)| Column::new(format!("{name} = {value}"), told))
-            .collect::<Result<_>>()?;
-        output::print(&run_text::sweep_text(&told, &name, &side_by_side::table(&columns)))?;
+        output::print(&run_text::sweep_text(&told, &name, &beside.text()))?;
     }
     Ok(told.iter().all(|told| told.report.passed()))
 }

@@ -120,25 +120,55 @@ fn names(columns: &[Column]) -> Vec<String> {
     names
 }
 
-/// Figures as rows, runs as columns.
-pub(crate) fn table(columns: &[Column]) -> String {
-    let mut heads = vec![("", Align::Left)];
-    heads.extend(columns.iter().map(|column| (column.head.as_str(), Align::Right)));
-    let mut table = Table::new(&heads);
-    for name in names(columns) {
-        let cell = |column: &Column| {
-            column.find(&name).map_or_else(|| "–".into(), |(value, unit)| show(value, unit))
-        };
-        table.row([name.clone()].into_iter().chain(columns.iter().map(cell)).collect());
+/// Figures beside each other, as texts.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    /// Over the columns; the first is over the names.
+    pub(crate) heads: Vec<String>,
+    /// A name and a cell for each column.
+    pub(crate) rows: Vec<Vec<String>>,
+    /// What else there is to know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Beside {
+    /// Figures as rows, runs as columns.
+    pub(crate) fn new(columns: &[Column]) -> Self {
+        let heads =
+            [String::new()].into_iter().chain(columns.iter().map(|column| column.head.clone())).collect();
+        let mut rows = Vec::new();
+        for name in names(columns) {
+            let cell = |column: &Column| {
+                column.find(&name).map_or_else(|| "–".into(), |(value, unit)| show(value, unit))
+            };
+            rows.push([name.clone()].into_iter().chain(columns.iter().map(cell)).collect());
+        }
+        if columns.iter().any(|column| column.thresholds.1 > 0) {
+            let cell = |column: &Column| match column.thresholds {
+                (passed, all) if passed == all => "all hold".to_owned(),
+                (passed, all) => format!("{} of {all} fail", all - passed),
+            };
+            rows.push(["thresholds".to_owned()].into_iter().chain(columns.iter().map(cell)).collect());
+        }
+        Self { heads, rows, notes: Vec::new() }
     }
-    if columns.iter().any(|column| column.thresholds.1 > 0) {
-        let cell = |column: &Column| match column.thresholds {
-            (passed, all) if passed == all => "all hold".to_owned(),
-            (passed, all) => format!("{} of {all} fail", all - passed),
+
+    /// For a terminal.
+    pub(crate) fn text(&self) -> String {
+        let aligned = |(i, head): (usize, &'_ String)| match i {
+            0 => (head.clone(), Align::Left),
+            _ => (head.clone(), Align::Right),
         };
-        table.row(["thresholds".to_owned()].into_iter().chain(columns.iter().map(cell)).collect());
+        let heads: Vec<(String, Align)> = self.heads.iter().enumerate().map(aligned).collect();
+        let heads: Vec<(&str, Align)> = heads.iter().map(|(head, align)| (head.as_str(), *align)).collect();
+        let mut table = Table::new(&heads);
+        self.rows.iter().for_each(|row| table.row(row.clone()));
+        let mut out = table.to_string();
+        for note in &self.notes {
+            let _ = writeln!(out, "{note}");
+        }
+        out
     }
-    table.to_string()
 }
 
 /// The file of a baseline: a path is taken as it is, a name is below [`FOLDER`].
@@ -219,15 +249,10 @@ impl Baseline {
     ///
     /// # Errors
     /// None that a report can cause.
-    pub(crate) fn beside(&self, told: &Told) -> Result<String> {
+    pub(crate) fn beside(&self, told: &Told) -> Result<Beside> {
         let columns = [Column::of(self.base.clone(), &self.report), Column::new("now".into(), told)?];
-        let heads = [
-            ("", Align::Left),
-            (columns[0].head.as_str(), Align::Right),
-            ("now", Align::Right),
-            ("change", Align::Right),
-        ];
-        let mut table = Table::new(&heads);
+        let heads = [String::new(), self.base.clone(), "now".into(), "change".into()].into();
+        let mut rows = Vec::new();
         for name in names(&columns) {
             let (then, now) = (columns[0].find(&name), columns[1].find(&name));
             let cell = |found: Option<(f64, Unit)>| {
@@ -238,17 +263,17 @@ impl Baseline {
                 (None, _) => "new".into(),
                 (_, None) => "gone".into(),
             };
-            table.row(vec![name.clone(), cell(then), cell(now), change]);
+            rows.push(vec![name.clone(), cell(then), cell(now), change]);
         }
-        let mut out = table.to_string();
+        let mut notes = Vec::new();
         if self.report["digest"].as_str().is_some_and(|digest| digest != told.digest) {
-            let _ =
-                writeln!(out, "The scenario or its parameters have changed since {} was saved.", self.base);
+            let base = &self.base;
+            notes.push(format!("The scenario or its parameters have changed since {base} was saved."));
         }
         if self.report["seed"].as_u64().is_some_and(|seed| seed != told.report.seed) {
-            let _ = writeln!(out, "The seed is another than that of {}.", self.base);
+            notes.push(format!("The seed is another than that of {}.", self.base));
         }
-        Ok(out)
+        Ok(Beside { heads, rows, notes })
     }
 }
 
@@ -294,7 +319,7 @@ seconds                     10         10
 thresholds           1 of 2 fail  1 of 2 fail
 ";
         let normal = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(normal(&table(&columns)), normal(expected));
+        assert_eq!(normal(&Beside::new(&columns).text()), normal(expected));
     }
 
     #[test]

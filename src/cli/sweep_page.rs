@@ -7,7 +7,7 @@
 //!
 //! This file does not know how a figure came about.
 
-use super::page::{count, decimal, range, rate, share, shown};
+use super::page::text::{count, decimal, range, rate, share, shown};
 use hotplate::error::{Error, Result};
 use hotplate::lab::sweep_report::{PointFigures, SweepReport, SweptFigures};
 use minijinja::syntax::SyntaxConfig;

@@ -68,7 +68,7 @@ impl CosmosLimits {
         }
         self.custom = false;
         let share = (self.total_milli / n.max(1)).min(COSMOS_PARTITION_RU * MILLI);
-        partitions.iter_mut().for_each(|partition| partition.window.set_rate(now, share));
+        partitions.iter_mut().for_each(|partition| partition.set_rate(now, share));
     }
 
     pub(super) fn set_total(&mut self, units: u64) {
@@ -88,13 +88,13 @@ impl CosmosLimits {
     ) {
         let wanted = units.min(COSMOS_PARTITION_RU) * MILLI;
         let had = partitions[which].window.rate_milli();
-        partitions[which].window.set_rate(now, wanted);
+        partitions[which].set_rate(now, wanted);
         let others = (partitions.len() as u64).saturating_sub(1).max(1);
         let take = wanted.saturating_sub(had) / others;
         for (i, partition) in partitions.iter_mut().enumerate() {
             if i != which {
                 let rate = partition.window.rate_milli();
-                partition.window.set_rate(now, rate.saturating_sub(take).max(rate.min(floor * MILLI)));
+                partition.set_rate(now, rate.saturating_sub(take).max(rate.min(floor * MILLI)));
             }
         }
         self.total_milli = partitions.iter().map(|partition| partition.window.rate_milli()).sum();

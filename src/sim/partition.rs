@@ -48,6 +48,8 @@ pub struct Partition {
     pub(super) lifted: bool,
     /// Cosmos DB: its window.
     pub(super) window: BankedWindow,
+    /// Cosmos DB: the rate of its window, in thousandths of a unit, and since when; in order.
+    pub rates: Vec<(Instant, u64)>,
     /// Cosmos DB: asked for by requests of high priority in this second and in the one before.
     pub(super) high_milli: [u64; 2],
     /// Cosmos DB: used by each throughput bucket in this second.
@@ -56,6 +58,9 @@ pub struct Partition {
     pub(super) hour_most_milli: u64,
     pub(super) watch: Option<HeatWatch>,
 }
+
+/// Changes of a partition's rate that are kept.
+const RATES_MAX: usize = 1_000;
 
 /// The place of a capacity in arrays of two.
 pub(super) fn index(capacity: Capacity) -> usize {
@@ -86,6 +91,7 @@ impl Partition {
             refused_since: None,
             lifted: false,
             window: BankedWindow::new(0, None, 0, now),
+            rates: Vec::new(),
             high_milli: [0; 2],
             buckets: Vec::new(),
             hour_most_milli: 0,
@@ -104,6 +110,18 @@ impl Partition {
             buckets: self.buckets.clone(),
             bytes: self.bytes / 2,
             ..Self::new(id, from, to, now)
+        }
+    }
+
+    /// Cosmos DB: another rate from now on.
+    pub(super) fn set_rate(&mut self, now: Instant, milli: u64) {
+        self.window.set_rate(now, milli);
+        let room = self.rates.len() < RATES_MAX;
+        match self.rates.last_mut() {
+            Some((_, known)) if *known == milli => {}
+            // Without room, the last tells of all that came later.
+            Some(last) if last.0 == now || !room => last.1 = milli,
+            _ => self.rates.push((now, milli)),
         }
     }
 

@@ -57,6 +57,7 @@ pub struct SimTable {
     /// The last seconds, if anyone wants them.
     seconds: Option<Vec<Second>>,
     splits: u64,
+    at_start: u32,
     /// Places of splits for size that are under way, Cosmos DB.
     growing: VecDeque<(Instant, u32)>,
     decreases: DecreaseQuota,
@@ -108,6 +109,7 @@ impl SimTable {
             second: now.second(),
             seconds: None,
             splits: 0,
+            at_start: 0,
             growing: VecDeque::new(),
             decreases: DecreaseQuota::new(now),
             mode_switches: VecDeque::new(),
@@ -130,6 +132,7 @@ impl SimTable {
             table.watch(&mut partition, now);
             table.partitions.push(partition);
         }
+        table.at_start = table.partitions.len() as u32;
         table.share_out(now);
         Ok(table)
     }
@@ -162,6 +165,11 @@ impl SimTable {
     /// What happened to the table so far.
     pub fn history(&self) -> &[History] {
         &self.history
+    }
+
+    /// Partitions that it began with.
+    pub fn partitions_at_start(&self) -> u32 {
+        self.at_start
     }
 
     /// Splits so far.
@@ -198,9 +206,14 @@ impl SimTable {
 
     /// What one partition serves at the most, or what the partition at `index` has, in units a second: of reads and writes.
     pub fn partition_limit(&self, index: usize) -> [f64; 2] {
+        self.limit_of(&self.partitions[index])
+    }
+
+    /// The same of a partition that may be no more: what it had last.
+    pub fn limit_of(&self, partition: &Partition) -> [f64; 2] {
         match &self.limits {
             Limits::DynamoDb(limits) => limits.ceilings_milli().map(|milli| milli as f64 / MILLI as f64),
-            Limits::Cosmos(_) => [self.partitions[index].window.rate_milli() as f64 / MILLI as f64; 2],
+            Limits::Cosmos(_) => [partition.window.rate_milli() as f64 / MILLI as f64; 2],
         }
     }
 

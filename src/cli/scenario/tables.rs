@@ -15,6 +15,7 @@ use super::keys;
 use super::node::{Fields, Node, Read, Value, told};
 use super::read;
 use hotplate::budget::Fill;
+use hotplate::charge::Indexing;
 use hotplate::key::Placement;
 use hotplate::lab::run::{IndexSpec, OnDemand, TableSpec};
 use hotplate::physics::{Adaptive, AutoScaling, CosmosBurst, EventualReads, HeatSplit, Switches};
@@ -50,6 +51,7 @@ pub(super) const TABLE_KEYS: &[&str] = &[
     "auto_scaling",
     "autoscale",
     "widths",
+    "index_terms",
     "leak",
     "size_split",
     "split_takes",
@@ -118,7 +120,9 @@ impl Kind {
             "ru" => &[Self::Cosmos],
             "max_ru" | "autoscale" => &[Self::Autoscale],
             "split_takes" => &[Self::Cosmos, Self::Autoscale],
-            "widths" | "leak" | "size_split" => &[Self::Cosmos, Self::Autoscale, Self::Serverless],
+            "widths" | "index_terms" | "leak" | "size_split" => {
+                &[Self::Cosmos, Self::Autoscale, Self::Serverless]
+            }
             _ => return true,
         };
         kinds.contains(&self)
@@ -250,7 +254,31 @@ fn profile(fields: &Fields<'_>, kind: Kind, on_demand: Option<&OnDemand>) -> Opt
             let fill = fields.or("burst", Fill::Base, |node| read::word(node, &WORDS))?;
             Some(profile.with_fill(fill))
         }
-        Service::Cosmos => Some(profile),
+        Service::Cosmos => {
+            let terms = fields.maybe("index_terms", index_terms)?;
+            Some(match terms {
+                Some((of_item, changed)) => profile.with_indexing(Indexing::Terms { of_item, changed }),
+                None => profile,
+            })
+        }
+    }
+}
+
+/// Index terms of an item, and those of them that a replace changes: one number, or both.
+fn index_terms(node: &Node) -> Read<(u16, u16)> {
+    let terms = |node: &Node| read::whole_u32(node, 0, u32::from(u16::MAX)).map(|count| count as u16);
+    match &node.value {
+        Value::List(_) => {
+            let (of_item, changed) = read::pair(node, terms)?;
+            match changed <= of_item {
+                true => Ok((of_item, changed)),
+                false => {
+                    Err("the first are the terms of an item, the second those of them that a replace changes"
+                        .into())
+                }
+            }
+        }
+        _ => Ok((terms(node)?, 0)),
     }
 }
 

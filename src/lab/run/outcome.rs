@@ -123,6 +123,8 @@ fn load_report(engine: &Engine<'_>, load: &Load<'_>) -> LoadReport {
         .collect();
     reasons.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.reason.cmp(&b.reason)));
     let base = engine.place_of[load.spec.table];
+    let dynamodb = engine.tables[base].profile().service() == Service::DynamoDb;
+    let events = |count| if dynamodb { count } else { 0 };
     LoadReport {
         name: load.spec.name.clone(),
         table: engine.tables[base].name().to_owned(),
@@ -141,9 +143,9 @@ fn load_report(engine: &Engine<'_>, load: &Load<'_>) -> LoadReport {
         p99_ms: milliseconds(0.99),
         p999_ms: milliseconds(0.999),
         reasons,
-        read_throttle_events: recorder.events[0],
-        write_throttle_events: recorder.events[1],
-        throttled_requests: recorder.throttled_requests,
+        read_throttle_events: events(recorder.events[0]),
+        write_throttle_events: events(recorder.events[1]),
+        throttled_requests: events(recorder.throttled_requests),
         skew: skew(load),
         course: course(load),
     }
@@ -212,7 +214,6 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
     let end = engine.now.second() + 1;
     let bin_seconds = end.div_ceil(COURSE_BINS).next_power_of_two();
     let columns = end.div_ceil(bin_seconds) as usize;
-    let at_start = asked.iter().filter(|(partition, _)| partition.born.nanos() == 0).count();
     let mut partitions: Vec<_> = asked;
     partitions.sort_by_key(|(partition, _)| (partition.from, partition.born, partition.id));
     let seconds = |at: crate::clock::Instant| at.nanos() as f64 / 1e9;
@@ -240,6 +241,7 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
                 consumed_units: both(|tally| tally.consumed_milli) as f64 / MILLI as f64,
                 throttles: both(|tally| tally.throttles),
                 share: share(asked, total),
+                serves: serves(table, partition),
                 declined: partition.declined.map(|declined| declined.to_string()).unwrap_or_default(),
                 attempted: series(|tally| tally.attempted_milli()),
                 throttled: series(|tally| tally.throttled_milli),
@@ -267,7 +269,7 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
         is_index: engine.base_of[at] != at,
         profile: table.profile().name().to_owned(),
         throughput: table.throughput(),
-        partitions_at_start: at_start as u32,
+        partitions_at_start: table.partitions_at_start(),
         partitions_at_end: table.partitions().len() as u32,
         max_over_mean: max_over_mean(&at_end),
         partitions,
@@ -300,6 +302,27 @@ pub(in crate::lab) fn spread(
     }
     sums.iter_mut().for_each(|sum| *sum /= MILLI as f64 * bin as f64);
     sums
+}
+
+/// The units a second at which a partition meets one of its limits while reads and writes keep their proportion.
+fn serves(table: &crate::sim::SimTable, partition: &crate::sim::Partition) -> Vec<ServesReport> {
+    let serves = |at: crate::clock::Instant, units_per_s| ServesReport {
+        from_s: at.nanos() as f64 / 1e9,
+        units_per_s,
+    };
+    let [read, write] = table.limit_of(partition);
+    if table.profile().service() == Service::Cosmos && !partition.rates.is_empty() {
+        return partition.rates.iter().map(|&(at, milli)| serves(at, milli as f64 / MILLI as f64)).collect();
+    }
+    let limit = match partition.offered_milli {
+        [0, _] => write,
+        [_, 0] => read,
+        offered => {
+            let [reads, writes] = offered.map(|milli| milli as f64);
+            (reads + writes) / (reads / read).max(writes / write)
+        }
+    };
+    vec![serves(partition.born, limit)]
 }
 
 fn top_keys(engine: &Engine<'_>, at: usize) -> (Vec<KeyReport>, Option<u64>) {

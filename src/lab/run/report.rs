@@ -193,12 +193,23 @@ pub struct PartitionReport {
     pub throttles: u64,
     /// Its share of all units offered to this table.
     pub share: f64,
+    /// What it serves at the most, and since when; in order, and there is at least one.
+    pub serves: Vec<ServesReport>,
     /// Why it does not split although it is hot; empty otherwise.
     pub declined: String,
     /// Units asked for a second, retries included, over time.
     pub attempted: Vec<f64>,
     /// Units refused a second, over time.
     pub throttled: Vec<f64>,
+}
+
+/// What a partition serves from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ServesReport {
+    /// Since when, in seconds.
+    pub from_s: f64,
+    /// Units a second, in its own mix of reads and writes, at which one of its limits is reached.
+    pub units_per_s: f64,
 }
 
 /// A key.
