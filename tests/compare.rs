@@ -608,3 +608,37 @@ fn a_ceiling_is_cold_and_settled() {
     let verdict = cosmos["designs"][0]["verdict"].as_str().unwrap();
     assert!(verdict.contains("no more by waiting, as Cosmos DB does not split for heat"), "{verdict}");
 }
+
+/// Burst credit at the start: 300 s of the table's throughput, which the first writes of a short file spend.
+#[test]
+fn burst_credit_is_there_where_it_is_asked_for() {
+    let file = std::env::temp_dir().join(format!("hotplate-burst-{}.csv", std::process::id()));
+    let rows: String = (0..4_000).map(|n| format!("k{n}\n")).collect();
+    std::fs::write(&file, format!("id\n{rows}")).unwrap();
+    let served = |burst: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_hotplate"))
+            .arg("compare")
+            .arg(&file)
+            .args([
+                "--key",
+                "{id}",
+                "--wcu",
+                "100",
+                "--partitions",
+                "4",
+                "--rate",
+                "1000",
+                "--json",
+                "--burst",
+                burst,
+            ])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["designs"][0]["throttled_share"].as_f64().unwrap()
+    };
+    assert!(served("empty") > 0.8);
+    assert_eq!(served("full"), 0.0);
+    std::fs::remove_file(&file).unwrap();
+}

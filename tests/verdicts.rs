@@ -298,6 +298,31 @@ fn a_refused_change_is_told_and_changes_nothing() {
     assert_eq!(refused.count(), 1);
 }
 
+/// "Quotas": 40,000 units for a table, 80,000 for the provisioned tables of an account.
+#[test]
+fn an_account_has_quotas() {
+    let units = |units| Throughput::ReadWrite {
+        read: hotplate::budget::Rate::per_second(10).unwrap(),
+        write: hotplate::budget::Rate::per_second(units).unwrap(),
+    };
+    let scenario = ["a", "b", "c"]
+        .into_iter()
+        .fold(Scenario::new("quotas", Seed(1)).load(writes(even("k"), 1, 60)), |scenario, name| {
+            scenario.table(TableSpec::new(name, dynamodb(30_000, 30)))
+        });
+    let told = |scenario: Scenario| {
+        let report = ran(&scenario);
+        (report.tables[0].throughput.clone(), report.tables[0].history[0].what.clone())
+    };
+    // 90,000 are there already, which somebody has asked for; more needs a quota.
+    let (throughput, what) = told(scenario.clone().event(secs(5), 0, Change::Throughput(units(41_000))));
+    assert!(throughput.ends_with("30000 WCU") && what.contains("the quotas of 40000 and 80000"), "{what}");
+    let (throughput, _) = told(scenario.clone().event(secs(5), 0, Change::Throughput(units(35_000))));
+    assert!(throughput.ends_with("30000 WCU"), "{throughput}");
+    let (throughput, _) = told(scenario.event(secs(5), 0, Change::Throughput(units(20_000))));
+    assert!(throughput.ends_with("20000 WCU"), "{throughput}");
+}
+
 /// "Considerations when switching capacity modes": a table that once had 10,000 units, now 10, serves 10,000 on demand.
 #[test]
 fn on_demand_remembers_the_highest_that_was_provisioned() {

@@ -112,6 +112,10 @@ pub(crate) struct Arguments {
     /// Also run the reads under the load, so many beside so many writes: 'write=80,read=20'. The rate stays the writes'.
     #[arg(long, value_name = "PARTS", requires = "reads")]
     mix: Option<String>,
+    /// Burst credit at the start of a replay of the whole file (DynamoDB): a load experiment begins without, a table that was
+    /// idle for five minutes has all.
+    #[arg(long, value_enum, default_value_t = Burst::Empty)]
+    burst: Burst,
     /// Search for the highest rate of each design.
     #[arg(long)]
     find_max: bool,
@@ -140,6 +144,14 @@ enum Order {
     Shuffled,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Burst {
+    /// None.
+    Empty,
+    /// 300 seconds' worth.
+    Full,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(sweep) = &arguments.sweep {
         return sweep::run(arguments, sweep);
@@ -152,6 +164,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let (profile, throughput) = profile(arguments)?;
     profile.check_item(item).map_err(|error| error.within("--item-size"))?;
     let windows = windows(arguments)?;
+    if arguments.burst == Burst::Full {
+        if profile.service() == Service::Cosmos {
+            return Err(Error::invalid(
+                "--burst: burst credit is of DynamoDB; `run` has Cosmos DB's burst capacity",
+            ));
+        }
+        if arguments.window.is_some() {
+            return Err(Error::invalid(
+                "--burst: a window is held until it is steady, which no burst credit survives",
+            ));
+        }
+    }
     let load = load(arguments, &profile, item)?;
     let layouts = arguments.layouts.unwrap_or(match profile.service() {
         Service::DynamoDb => DEFAULT_LAYOUTS,
@@ -183,6 +207,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         throughput,
         item,
         load,
+        burst_full: arguments.burst == Burst::Full,
         service_time,
         windows: loaded.windows,
         sort: sort_rule(arguments),

@@ -98,6 +98,9 @@ pub struct Experiment {
     pub item: Bytes,
     /// How load is offered.
     pub load: LoadShape,
+    /// Whether all burst credit is there at the start of a replay of the whole file. Windows and searches look at the steady
+    /// state, in which none is.
+    pub burst_full: bool,
     /// How long an answer takes.
     pub service_time: Duration,
     /// The windows, if rows were grouped.
@@ -268,6 +271,11 @@ impl Comparison {
             }
         }
         let limits = WriteLimits::new(&experiment.profile, experiment.item);
+        if experiment.burst_full {
+            let (limits, indexes) =
+                (limits.saved_up(), indexes.into_iter().map(IndexLoad::saved_up).collect());
+            return Ok(Self { experiment, designs, limits, indexes });
+        }
         Ok(Self { experiment, designs, limits, indexes })
     }
 
@@ -873,6 +881,7 @@ impl Comparison {
                     experiment.service_time,
                     steady,
                     indexed,
+                    experiment.burst_full,
                 )
             },
         }

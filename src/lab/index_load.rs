@@ -76,6 +76,11 @@ impl IndexLoad {
         Ok(Self { limits, layouts: seed.stream("index layout").child(number as u64), index })
     }
 
+    /// With all burst credit at the start.
+    pub(super) fn saved_up(self) -> Self {
+        Self { limits: self.limits.saved_up(), ..self }
+    }
+
     /// The partition of each key under a layout.
     pub(super) fn place(&self, layout: usize) -> Vec<u16> {
         let placement = Placement::Seeded { layout: self.layouts.at(layout as u64) as u32 };

@@ -122,6 +122,12 @@ impl WriteLimits {
         }
     }
 
+    /// The same limits with all burst credit saved up at the start.
+    #[must_use]
+    pub fn saved_up(&self) -> Self {
+        Self { units: UnitLimits { fill: Fill::Full, ..self.units.clone() }, ..self.clone() }
+    }
+
     /// The same limits with nothing saved up at the start: the steady state from the first write on.
     #[must_use]
     pub fn drained(&self) -> Self {

@@ -484,7 +484,8 @@ impl Sweep {
             self.name,
             format_args!("{:.0}%", KNEE_SHARE * 100.0)
         );
-        let mut basis = verdict::basis(profile, experiment.layouts, experiment.service_time, true, false);
+        let mut basis =
+            verdict::basis(profile, experiment.layouts, experiment.service_time, true, false, false);
         // Its last line defines the figures of a comparison.
         basis.pop();
         basis.push(format!(

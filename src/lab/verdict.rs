@@ -530,7 +530,9 @@ pub(super) fn basis(
     service_time: Duration,
     steady: bool,
     indexed: bool,
+    burst_full: bool,
 ) -> Vec<String> {
+    let credit = if burst_full { "all burst credit saved up at the start" } else { "burst credit spent" };
     let units = |rate: Rate| whole(rate.units());
     let one = profile.partition_throughput();
     let mut lines = match profile.service() {
@@ -545,7 +547,7 @@ pub(super) fn basis(
              for a sorted load"
                 .into(),
             format!(
-                "assumed: the hash (unpublished; {layouts} seeded layouts), no split during the run, burst credit spent, \
+                "assumed: the hash (unpublished; {layouts} seeded layouts), no split during the run, {credit}, \
                  {}",
                 answer(service_time, steady)
             ),

@@ -9,8 +9,8 @@ use super::super::table::{Align, Table, clean};
 use super::super::{quantity, sweep_page};
 use super::contents::{Chosen, Contents, filter};
 use super::{
-    Arguments, DESIGNS_MAX, Loader, SERVICE_TIME, file_name, load, profile, progress_bar, reads, sort_rule,
-    template, units, windows, with_range, wrapped,
+    Arguments, Burst, DESIGNS_MAX, Loader, SERVICE_TIME, file_name, load, profile, progress_bar, reads,
+    sort_rule, template, units, windows, with_range, wrapped,
 };
 use hotplate::error::{Error, Result};
 use hotplate::key::{FieldPath, Part, Template};
@@ -210,6 +210,11 @@ fn refuse_others(arguments: &Arguments) -> Result<()> {
         (arguments.retries > 0, "--retries", "a sweep searches for the highest rate without retries"),
         (arguments.mix.is_some(), "--mix", "a sweep counts what reads cost, it does not run them"),
         (!arguments.indexes.is_empty(), "--gsi", "compare a few values with --gsi instead"),
+        (
+            arguments.burst == Burst::Full,
+            "--burst",
+            "a sweep looks at the steady state, which has no burst credit",
+        ),
         (arguments.find_max, "--find-max", "a sweep always searches for the highest rate"),
         (
             arguments.service_time != SERVICE_TIME,
@@ -299,6 +304,7 @@ pub(super) fn run(arguments: &Arguments, text: &str) -> Result<()> {
         throughput,
         item,
         load,
+        burst_full: false,
         service_time,
         windows: loaded.windows,
         sort: sort_rule(arguments),

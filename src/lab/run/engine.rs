@@ -21,8 +21,10 @@ use crate::error::{Error, Result};
 use crate::key::PartitionKey;
 use crate::lab::Schedule;
 use crate::physics::Cause;
+use crate::profile::{Service, Throughput};
 use crate::rng::{Rng, Seed, below};
 use crate::sim::{Access, Second, Setup, SimTable};
+use crate::units::MILLI;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
@@ -32,6 +34,12 @@ const FLIGHTS_MAX: usize = 4_000_000;
 
 /// Operations of open loads at the most: days of computing.
 const OPERATIONS_MAX: u64 = 10_000_000_000;
+
+/// DynamoDB: read or write units of one table at the most ("Quotas"), ...
+const TABLE_UNITS: u64 = 40_000;
+
+/// ... and of all provisioned tables and indexes of an account.
+const ACCOUNT_UNITS: u64 = 80_000;
 
 /// Virtual time at the most.
 pub(super) const LASTS_MAX: Duration = Duration::from_secs(31 * 86_400);
@@ -785,11 +793,52 @@ impl<'s> Engine<'s> {
     // -----------------------------------------------------------------------------------------------------------------
     // Events
 
+    /// Whether an account may change a DynamoDB table to this throughput ("Quotas": 40,000 read and write units for a table,
+    /// 80,000 for all provisioned tables and indexes). Tables that a scenario begins with may be larger: quotas are raised on
+    /// request, and a change within what a table had already is none that needs it.
+    fn check_quota(&self, place: usize, throughput: &Throughput) -> Result<()> {
+        if self.tables[place].profile().service() != Service::DynamoDb {
+            return Ok(());
+        }
+        let wanted = [throughput.read_rate(), throughput.write_rate()].map(|rate| rate.milli() / MILLI);
+        let provisioned = |table: &SimTable| match table.is_on_demand() {
+            true => [0; 2],
+            false => table.table_limit().map(|units| units as u64),
+        };
+        let had = provisioned(&self.tables[place]);
+        for (i, name) in ["read", "write"].into_iter().enumerate() {
+            if wanted[i] <= had[i] {
+                continue;
+            }
+            let others = self
+                .tables
+                .iter()
+                .enumerate()
+                .filter(|(at, table)| *at != place && table.profile().service() == Service::DynamoDb);
+            let total = wanted[i] + others.map(|(_, table)| provisioned(table)[i]).sum::<u64>();
+            if wanted[i] > TABLE_UNITS || total > ACCOUNT_UNITS {
+                return Err(Error::invalid(format!(
+                    "{} {name} units for table {} and {total} for all of the account are more than the quotas of \
+                     {TABLE_UNITS} and {ACCOUNT_UNITS}",
+                    wanted[i],
+                    self.tables[place].name()
+                )));
+            }
+        }
+        Ok(())
+    }
+
     fn happen(&mut self, event: &Event) -> Result<()> {
         let Some(&place) = self.place_of.get(event.table) else {
             return Err(Error::invalid(format!("an event is on table {}, which there is not", event.table)));
         };
         let now = self.now;
+        if let Change::Throughput(throughput) | Change::Provisioned(throughput) = &event.change
+            && let Err(error) = self.check_quota(place, throughput)
+        {
+            self.notes.push((place, now, format!("refused: {error}")));
+            return Ok(());
+        }
         let table = &mut self.tables[place];
         let done = match &event.change {
             Change::Throughput(throughput) => table.set_throughput(*throughput, now),
