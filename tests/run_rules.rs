@@ -68,7 +68,7 @@ fn load_of_hot_key() -> Scenario {
     names.extend((0..50).map(|i| format!("cold-{i}")));
     let mut weights = vec![50];
     weights.extend([1; 50]);
-    let keys = DrawnKeys { names, ..DrawnKeys::new("k", 51, Distribution::Weighted { weights }) };
+    let keys = DrawnKeys { names, ..DrawnKeys::new("k", 51, Distribution::Weighted(weights)) };
     scenario(dynamodb(1, 20_000, 20)).load(load("l", keys, 400).operation(Operation::TransactWrite(4)))
 }
 

@@ -158,7 +158,7 @@ fn an_on_demand_table_follows_its_peak() {
     assert!(load(&table, 32 * 60, 10, 300, key)[5..].iter().all(|n| (198..=202).contains(n)));
 }
 
-/// Clocks that only know seconds, and requests that are no point reads or writes, split a hot partition like any other.
+/// Clocks that only know half seconds, and requests that are no point reads or writes, split a hot partition like any other.
 #[test]
 fn whoever_asks_and_with_whatever_clock_the_split_comes() {
     let key = |i: u64| ItemKey::new("hot", Seed(1).at(i) % 100_000);
@@ -178,7 +178,9 @@ fn whoever_asks_and_with_whatever_clock_the_split_comes() {
         let table: Table<Value> = Table::new("t", profile(), Instant::START).unwrap();
         for second in 0..60 {
             for i in 0..3_500 {
-                ask(&table, key(second * 3_500 + i), Instant::from_secs(second));
+                // A ceiling holds half a second's worth.
+                let now = Instant::from_millis(second * 1_000 + i / 1_750 * 500);
+                ask(&table, key(second * 3_500 + i), now);
             }
         }
         let report = table.report();
