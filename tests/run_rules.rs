@@ -176,6 +176,20 @@ fn an_index_without_throughput_is_given_more_and_not_other_keys() {
     assert!(text.contains("Key ACTIVE of the index") && text.contains("Spread the index's key"), "{text}");
 }
 
+/// A logical partition may have as much as a physical one, 10,000 RU/s: below that the key need not change.
+#[test]
+fn a_cosmos_key_that_one_partition_could_serve_is_told_so() {
+    let hot = |rate| {
+        let load = load("l", DrawnKeys::new("k", 1, Distribution::Uniform), rate);
+        only(&scenario(Profile::cosmos_manual(12_000).unwrap().with_partitions(2).unwrap()).load(load))
+    };
+    let (name, text) = hot(1_200);
+    assert_eq!(name, VerdictName::HotKey, "{text}");
+    assert!(text.contains("redistribute throughput to it"), "{text}");
+    let (_, text) = hot(3_000);
+    assert!(!text.contains("redistribute"), "{text}");
+}
+
 #[test]
 fn low_priority_that_goes_without_is_no_cap() {
     let high = load("high", even("k"), 500);

@@ -20,7 +20,7 @@
 use crate::budget::Capacity;
 use crate::lab::{percent, whole};
 use crate::physics::{Cause, HeatSplit};
-use crate::profile::Service;
+use crate::profile::{COSMOS_PARTITION_RU, Service};
 use serde::Serialize;
 
 /// Fewer throttled attempts than this are nothing to speak of: what a search for the highest rate allows.
@@ -295,9 +295,17 @@ impl Evidence {
 
     fn hot_key(&self, headline: &str) -> Option<String> {
         let (key, why) = self.too_hot()?;
+        // A key below what one partition can ever have needs no other key.
+        let more = match self.service {
+            Service::Cosmos if self.key_rate(key) < COSMOS_PARTITION_RU as f64 => format!(
+                " A partition can have up to {} RU/s: redistribute throughput to it, or raise the total.",
+                whole(COSMOS_PARTITION_RU as f64)
+            ),
+            _ => String::new(),
+        };
         Some(format!(
             "{headline}. Key {} has {} of the requests, {} {} where a partition serves {}: a hot key, and a split will not \
-             help, because {why}. {}",
+             help, because {why}.{more} {}",
             key.label,
             percent(key.share),
             whole(self.key_rate(key)),
