@@ -84,7 +84,7 @@ fn what_does_not_fit_into_memory_is_refused_with_the_reason() {
         scenario.table(TableSpec::new(format!("t{i}"), dynamodb(1, 1_000, 1_000)))
     });
     let error = run(&tables.load(load("l", even("k"), 1)), &mut ()).unwrap_err();
-    assert!(error.to_string().contains("30000 partitions"), "{error}");
+    assert!(error.to_string().contains("t20 there are 21000 partitions"), "{error}");
     let flood = load("flood", one_item("k"), 40_000)
         .operation(Operation::BatchWrite(25))
         .retry(RetryPolicy::AwsLegacy);
@@ -188,6 +188,20 @@ fn a_cosmos_key_that_one_partition_could_serve_is_told_so() {
     assert!(text.contains("redistribute throughput to it"), "{text}");
     let (_, text) = hot(3_000);
     assert!(!text.contains("redistribute"), "{text}");
+}
+
+/// Uneven ranges waste a part of what there is; where even all of it is too little, they are not what is wrong.
+#[test]
+fn uneven_ranges_of_a_container_that_is_far_too_small_are_not_blamed() {
+    let with = |units| {
+        let table = TableSpec {
+            widths: vec![0.5, 0.25, 0.25],
+            ..TableSpec::new("c", Profile::cosmos_manual(units).unwrap().with_partitions(3).unwrap())
+        };
+        only(&Scenario::new("s", Seed(1)).table(table).load(load("l", even("k"), 1_000))).0
+    };
+    assert_eq!(with(8_000), VerdictName::UnevenRanges);
+    assert_eq!(with(1_200), VerdictName::TableTooSmall);
 }
 
 #[test]

@@ -275,7 +275,11 @@ impl Evidence {
             return self.too_small(&headline);
         }
         if let Some(text) = self.uneven(&headline) {
-            return (VerdictName::UnevenRanges, text);
+            // Beyond what the container has in all, even ranges would not help.
+            return match self.offered() / self.seconds() > self.table_limit[1] {
+                true => self.too_small(&headline),
+                false => (VerdictName::UnevenRanges, text),
+            };
         }
         if let Some(text) = self.hot_key(&headline) {
             return (VerdictName::HotKey, text);

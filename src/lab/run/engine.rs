@@ -217,7 +217,7 @@ fn key_seed(keys: &KeySpec, seed: Seed) -> Seed {
 impl<'s> Engine<'s> {
     pub(super) fn new(scenario: &'s Scenario) -> Result<Self> {
         let seed = scenario.seed;
-        let (mut tables, mut base_of, mut place_of) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut tables, mut base_of, mut place_of) = (Vec::<SimTable>::new(), Vec::new(), Vec::new());
         for spec in &scenario.tables {
             let base = tables.len();
             place_of.push(base);
@@ -226,6 +226,14 @@ impl<'s> Engine<'s> {
             for index in &spec.indexes {
                 base_of.push(base);
                 tables.push(SimTable::new(index_setup(spec, index, seed), Instant::START)?);
+            }
+            let partitions: usize = tables.iter().map(|table| table.partitions().len()).sum();
+            if partitions > PARTITIONS_MAX {
+                return Err(Error::invalid(format!(
+                    "with table {} there are {partitions} partitions, indexes included, and a run has memory for \
+                     {PARTITIONS_MAX}: make fewer tables, or smaller ones",
+                    spec.name
+                )));
             }
         }
         let mut engine = Self {
@@ -247,13 +255,6 @@ impl<'s> Engine<'s> {
         };
         if scenario.loads.is_empty() {
             return Err(Error::invalid("a scenario needs at least one load"));
-        }
-        let partitions: usize = engine.tables.iter().map(|table| table.partitions().len()).sum();
-        if partitions > PARTITIONS_MAX {
-            return Err(Error::invalid(format!(
-                "all tables and indexes have {partitions} partitions, and a run has memory for {PARTITIONS_MAX}: make fewer \
-                 tables, or smaller ones"
-            )));
         }
         let mut room = KNOWN_MAX;
         for spec in &scenario.loads {
