@@ -6,8 +6,9 @@ use hotplate::clock::Instant;
 use hotplate::lab::{VerdictName, diagnose};
 use hotplate::physics::{Declined, HeatSplit};
 use hotplate::profile::Throughput;
-use hotplate::{Consistency, ItemKey, Profile, Seed, Table};
+use hotplate::{Consistency, ItemKey, Profile, Query, Scan, Seed, Table, Transaction};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// As the default, but within half a minute.
@@ -155,4 +156,111 @@ fn an_on_demand_table_follows_its_peak() {
         table.report().events
     );
     assert!(load(&table, 32 * 60, 10, 300, key)[5..].iter().all(|n| (198..=202).contains(n)));
+}
+
+/// Clocks that only know half seconds, and requests that are no point reads or writes, split a hot partition like any other.
+#[test]
+fn whoever_asks_and_with_whatever_clock_the_split_comes() {
+    let key = |i: u64| ItemKey::new("hot", Seed(1).at(i) % 100_000);
+    type Ask = fn(&Table<Value>, ItemKey, Instant);
+    let cases: [(&str, Ask); 3] = [
+        ("coarse puts", |table, key, now| {
+            let _ = table.put(&key, json!(1), now);
+        }),
+        ("transactions", |table, key, now| {
+            let _ = table.transact(Transaction::new().put(key, json!(1)), now);
+        }),
+        ("reads of transactions", |table, key, now| {
+            let _ = table.read_transaction(&[key], now);
+        }),
+    ];
+    for (name, ask) in cases {
+        let table: Table<Value> = Table::new("t", profile(), Instant::START).unwrap();
+        for second in 0..60 {
+            for i in 0..3_500 {
+                // A ceiling holds half a second's worth.
+                let now = Instant::from_millis(second * 1_000 + i / 1_750 * 500);
+                ask(&table, key(second * 3_500 + i), now);
+            }
+        }
+        let report = table.report();
+        assert!(report.partitions.len() >= 5, "{name}: {:?}", report.events);
+        assert!(report.events[0].what.contains("split for heat into"), "{name}: {:?}", report.events);
+    }
+}
+
+/// Many threads write, read, query, scan and transact while hot partitions split under them, and the clock jumps and steps
+/// back: every item that was acknowledged is there once, in its own place.
+#[test]
+fn nothing_is_lost_or_doubled_while_threads_work_over_splits() {
+    const RULE: HeatSplit = HeatSplit { hot_percent: 1, seconds_min: 1, seconds_max: 2 };
+    for partitions in [1, 1_000] {
+        let profile = Profile::dynamodb_provisioned(1_000_000, 1_000_000)
+            .unwrap()
+            .with_partitions(partitions)
+            .unwrap()
+            .with_fill(Fill::Full)
+            .with_heat_splits(Some(RULE));
+        let table: Table<Value> = Table::new("t", profile, Instant::START).unwrap();
+        let millis = AtomicU64::new(0);
+        let written: Vec<Vec<ItemKey>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8_u64)
+                .map(|thread| {
+                    let (table, millis) = (&table, &millis);
+                    scope.spawn(move || {
+                        let mut own = Vec::new();
+                        for i in 0..3_000_u64 {
+                            // Jumps ahead now and then, and each thread is a little behind.
+                            let step = if i % 500 == 0 { 5_000 } else { 2 };
+                            let at = millis.fetch_add(step, Ordering::Relaxed);
+                            let now = Instant::from_millis(at.saturating_sub(thread * 300));
+                            let key = ItemKey::new(format!("k{}", i % 7), thread << 32 | i);
+                            match i % 5 {
+                                0 => {
+                                    let other =
+                                        ItemKey::new(format!("k{}", i % 3), thread << 32 | i | 1 << 31);
+                                    let both = Transaction::new()
+                                        .put(key.clone(), json!(i))
+                                        .put(other.clone(), json!(i));
+                                    if table.transact(both, now).is_ok() {
+                                        own.extend([key, other]);
+                                    }
+                                }
+                                1 => drop(table.query(&Query::of(format!("k{}", i % 7)).limit(20), now)),
+                                2 if i % 50 == 2 => drop(table.scan(&Scan::default().limit(50), now)),
+                                _ => {
+                                    if table.put(&key, json!(i), now).is_ok() {
+                                        own.push(key.clone());
+                                    }
+                                    drop(table.get(&key, Consistency::Strong, now));
+                                }
+                            }
+                        }
+                        own
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let report = table.report();
+        assert!(report.partitions.len() > partitions as usize, "{partitions}: it has split");
+        let mut known: Vec<ItemKey> = written.into_iter().flatten().collect();
+        known.sort();
+        let (mut found, mut scan) = (Vec::new(), Scan::default());
+        let mut second = 100_000;
+        loop {
+            second += 400;
+            let page = table.scan(&scan, Instant::from_secs(second)).unwrap();
+            found.extend(page.items.into_iter().map(|(key, _)| key));
+            match page.continuation {
+                Some(continuation) => scan = Scan::default().after(continuation),
+                None => break,
+            }
+        }
+        let all = found.len();
+        found.sort();
+        found.dedup();
+        assert_eq!(found.len(), all, "{partitions}: an item was found twice");
+        assert!(found == known, "{partitions}: {} items of {}", found.len(), known.len());
+    }
 }

@@ -257,7 +257,8 @@ fn a_retry_storm_is_told_with_what_each_policy_makes_of_it() {
         assert!(load.served_per_s < 1_100.0, "{policy:?}: {}", load.served_per_s);
         assert!(load.p99_ms >= none.loads[0].p99_ms, "{policy:?}");
         let storm = report.verdicts.iter().find(|verdict| verdict.name == VerdictName::RetryStorm);
-        assert_eq!(storm.is_some(), load.throttled * 2 > load.attempts, "{policy:?}: {:?}", report.verdicts);
+        // Only where retries are most of what is refused: not where a quota is empty and first attempts are.
+        assert_eq!(storm.is_some(), by > 2.0, "{policy:?}: {by} {:?}", report.verdicts);
         if let Some(storm) = storm {
             assert!(storm.text.contains("requests for each operation"), "{}", storm.text);
         }

@@ -7,7 +7,7 @@ use crate::charge::{Consistency, Footprint, PageKind, RequestCharge};
 use crate::clock::Instant;
 use crate::document::Document;
 use crate::error::{Error, Result as CrateResult};
-use crate::key::{ItemKey, PartitionKey};
+use crate::key::{ItemKey, PartitionKey, SortKey};
 use crate::partition::PhysicalPartition;
 use crate::profile::{PARTITIONS_MAX, Service};
 use crate::ring::{RingPoint, TokenRange};
@@ -113,6 +113,7 @@ impl<D: Document> Table<D> {
         filter: impl Fn(&ItemKey, &D) -> bool,
         now: Instant,
     ) -> Result<Page<D>, Refusal> {
+        self.keep_up(now);
         let part = self.resolve(&scan.part)?;
         let fingerprint = fingerprint(&[b"scan", self.name().as_bytes(), part.to_string().as_bytes()]);
         let mut progress = Progress {
@@ -183,6 +184,9 @@ impl<D: Document> Table<D> {
             Err(throttled) => return Ok(Visit::Throttled(throttled.into())),
         };
         let read_before = progress.read;
+        // A page counts where it begins.
+        let sort = progress.cursor.sort.clone().unwrap_or_else(SortKey::none);
+        partition.sample(&progress.cursor.token, &sort, now);
         let visit = self.read_range(scan, filter, &range, partition, progress);
         let gave_way = matches!(visit, Visit::Retired);
         if gave_way && progress.read == read_before {

@@ -133,6 +133,7 @@ impl<D: Document> Table<D> {
         transaction: Transaction<'_, D>,
         now: Instant,
     ) -> Result<Vec<Written<D>>, TransactionRefusal> {
+        self.keep_up(now);
         let (mut keys, mut attempted, mut decides) = (Vec::new(), Vec::new(), Vec::new());
         for action in transaction.actions {
             keys.push(action.key);
@@ -190,7 +191,8 @@ impl<D: Document> Table<D> {
         }
         let mut answers = Vec::with_capacity(keys.len());
         let mut outgrown = BTreeSet::new();
-        for ((key, admitted), (change, before_size, after_size)) in keys.iter().zip(admitted).zip(plan) {
+        let places = keys.iter().zip(&tokens);
+        for (((key, token), admitted), (change, before_size, after_size)) in places.zip(admitted).zip(plan) {
             let Some(mut collection) = self.directory.get_mut(&key.partition) else {
                 unreachable!("a marked collection is not vacant")
             };
@@ -204,6 +206,7 @@ impl<D: Document> Table<D> {
             let footprint = Footprint::Write { before: before_size, after: after_size };
             let charge = self.rules.tariff().transactional(&footprint);
             collection.heat.add_units(admitted.settle(&charge, now));
+            partition.sample(token, &key.sort, now);
             answers.push(Written { before, charge, partition: partition.id() });
             if partition.bytes() > self.rules.partition_max().0 {
                 outgrown.insert(partition.id());
@@ -223,6 +226,7 @@ impl<D: Document> Table<D> {
         keys: &[ItemKey],
         now: Instant,
     ) -> Result<Vec<Read<D>>, TransactionRefusal> {
+        self.keep_up(now);
         self.check_transaction(keys).map_err(|error| TransactionRefusal::free(None, error))?;
         let map = self.map.load_full();
         let tokens: Vec<_> = keys.iter().map(|key| self.token(&key.partition)).collect();
@@ -254,12 +258,13 @@ impl<D: Document> Table<D> {
         });
         let mut total = RequestCharge::ZERO;
         let mut answers = Vec::with_capacity(keys.len());
-        for ((key, admitted), (item, ..)) in keys.iter().zip(admitted).zip(seen) {
+        for (((key, token), admitted), (item, ..)) in keys.iter().zip(&tokens).zip(admitted).zip(seen) {
             let size = item.as_ref().map(Document::size);
             let footprint = Footprint::PointRead { size, consistency: Consistency::Strong };
             let charge = self.rules.tariff().transactional(&footprint);
             let partition = admitted.partition();
             let paid = admitted.settle(&charge, now);
+            partition.sample(token, &key.sort, now);
             match self.directory.get(&key.partition) {
                 Some(collection) => collection.heat.add_units(paid),
                 None => partition.absent().lock().units.record(&key.partition, paid),

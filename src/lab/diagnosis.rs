@@ -20,7 +20,7 @@
 use crate::budget::Capacity;
 use crate::lab::{percent, whole};
 use crate::physics::{Cause, HeatSplit};
-use crate::profile::Service;
+use crate::profile::{COSMOS_PARTITION_RU, Service};
 use serde::Serialize;
 
 /// Fewer throttled attempts than this are nothing to speak of: what a search for the highest rate allows.
@@ -28,6 +28,10 @@ const HEALTHY_SHARE: f64 = 0.001;
 
 /// A limit that made this share of the refusals is the one.
 const DOMINANT_SHARE: f64 = 0.5;
+
+/// Limits of one partition.
+const PARTITION_LIMITS: &[Cause] =
+    &[Cause::KeyRange, Cause::EvenShare, Cause::PartitionShare, Cause::LowPriority];
 
 /// Partitions whose busiest has no more than this times the mean are about equally busy.
 const EVEN_MAX_OVER_MEAN: f64 = 1.25;
@@ -132,8 +136,10 @@ impl Range {
 #[derive(Debug)]
 pub(super) struct HottestKey {
     pub(super) label: String,
-    /// Its share of what was asked for.
+    /// Its share of the requests.
     pub(super) share: f64,
+    /// Units that it was asked for, of the capacity that was refused most.
+    pub(super) units: f64,
     /// Why a split cannot divide it, where that is so.
     pub(super) whole: Option<String>,
 }
@@ -214,7 +220,7 @@ impl Evidence {
 
     /// Units a second of the hottest key.
     fn key_rate(&self, key: &HottestKey) -> f64 {
-        key.share * self.offered() / self.seconds()
+        key.units / self.seconds()
     }
 
     fn headline(&self, throttled: f64) -> String {
@@ -245,9 +251,7 @@ impl Evidence {
 
     fn trouble(&self, throttled: f64) -> (VerdictName, String) {
         let headline = self.headline(throttled);
-        if self.share_of(&[Cause::MaxOnDemand, Cause::Account, Cause::Bucket, Cause::LowPriority])
-            >= DOMINANT_SHARE
-        {
+        if self.share_of(&[Cause::MaxOnDemand, Cause::Account, Cause::Bucket]) >= DOMINANT_SHARE {
             let text = format!(
                 "{headline}: partitions have room, and what may be used is used up. Raise the cap, not the keys."
             );
@@ -259,6 +263,11 @@ impl Evidence {
         if let Some(text) = self.moving(&headline) {
             return (VerdictName::MovingHotSpot, text);
         }
+        // One hot key on few partitions is busy as evenly as they are, and no ramp helps it.
+        let by_partition = self.share_of(PARTITION_LIMITS) >= DOMINANT_SHARE;
+        if let Some(text) = self.hot_key(&headline).filter(|_| by_partition) {
+            return (VerdictName::HotKey, text);
+        }
         if let Some(verdict) = self.ramp(&headline) {
             return verdict;
         }
@@ -266,22 +275,13 @@ impl Evidence {
             return self.too_small(&headline);
         }
         if let Some(text) = self.uneven(&headline) {
-            return (VerdictName::UnevenRanges, text);
+            // Beyond what the container has in all, even ranges would not help.
+            return match self.offered() / self.seconds() > self.table_limit[1] {
+                true => self.too_small(&headline),
+                false => (VerdictName::UnevenRanges, text),
+            };
         }
-        if let Some(key) = &self.hottest_key
-            && let Some(why) = &key.whole
-            && self.key_rate(key) >= self.limit() * TOO_HOT_SHARE
-        {
-            let text = format!(
-                "{headline}. Key {} has {} of the requests, {} {} where a partition serves {}: a hot key, and a split will not \
-                 help, because {why}. {}",
-                key.label,
-                percent(key.share),
-                whole(self.key_rate(key)),
-                self.unit(),
-                whole(self.limit()),
-                suffix_advice(self.key_rate(key), self.limit()),
-            );
+        if let Some(text) = self.hot_key(&headline) {
             return (VerdictName::HotKey, text);
         }
         if self.max_over_mean() <= EVEN_MAX_OVER_MEAN {
@@ -290,10 +290,54 @@ impl Evidence {
         self.hot_range(&headline)
     }
 
+    /// The hottest key, where it alone is more than a partition serves and no split can divide it.
+    fn too_hot(&self) -> Option<(&HottestKey, &str)> {
+        let key = self.hottest_key.as_ref()?;
+        let why = key.whole.as_deref()?;
+        (self.key_rate(key) >= self.limit() * TOO_HOT_SHARE).then_some((key, why))
+    }
+
+    fn hot_key(&self, headline: &str) -> Option<String> {
+        let (key, why) = self.too_hot()?;
+        // A key below what one partition can ever have needs no other key.
+        let more = match self.service {
+            Service::Cosmos if self.key_rate(key) < COSMOS_PARTITION_RU as f64 => format!(
+                " A partition can have up to {} RU/s: redistribute throughput to it, or raise the total.",
+                whole(COSMOS_PARTITION_RU as f64)
+            ),
+            _ => String::new(),
+        };
+        Some(format!(
+            "{headline}. Key {} has {} of the requests, {} {} where a partition serves {}: a hot key, and a split will not \
+             help, because {why}.{more} {}",
+            key.label,
+            percent(key.share),
+            whole(self.key_rate(key)),
+            self.unit(),
+            whole(self.limit()),
+            suffix_advice(self.key_rate(key), self.limit()),
+        ))
+    }
+
     fn too_small(&self, headline: &str) -> (VerdictName, String) {
+        // More throughput alone would only show the next limit.
+        let keys = match self.too_hot().filter(|_| self.service == Service::DynamoDb) {
+            Some((key, why)) => format!(
+                "and then a partition's limit is next: key {} alone is asked for {} {} where a partition serves {}, and no \
+                 split divides it, because {why}.",
+                key.label,
+                whole(self.key_rate(key)),
+                self.unit(),
+                whole(self.limit()),
+            ),
+            None if self.max_over_mean() <= EVEN_MAX_OVER_MEAN => {
+                "and better keys would change little.".to_owned()
+            }
+            None => "and better keys would not make it larger.".to_owned(),
+        };
         let text = format!(
             "{headline}. About {} {} were asked for of {} over {} partitions, and the busiest has {:.2} times the mean: the \
-             table is too small for the load, and better keys would change little.",
+             table is too small for the load, {keys}",
             whole(self.offered() / self.seconds()),
             self.unit(),
             self.throughput,
@@ -305,7 +349,9 @@ impl Evidence {
 
     fn index(&self, headline: &str) -> (VerdictName, String) {
         let base = self.name.split('/').next().unwrap_or_default();
-        let detail = self.hottest_key.as_ref().map_or(String::new(), |key| {
+        // A key that is cool says nothing.
+        let warm = self.hottest_key.as_ref().filter(|key| self.key_rate(key) * 2.0 >= self.limit());
+        let detail = warm.map_or(String::new(), |key| {
             format!(
                 " Key {} of the index has {} of its entries, {} {} where a partition serves {}.",
                 key.label,
@@ -315,9 +361,19 @@ impl Evidence {
                 whole(self.limit())
             )
         });
+        let advice = match self.causes.first().map(|(cause, ..)| *cause) {
+            Some(Cause::Provisioned) => {
+                format!("The index has {}: give it as much as its entries take.", self.throughput)
+            }
+            Some(Cause::OnDemandPeak) => {
+                "The load grew faster than the index: ramp it up, or raise its warm throughput before."
+                    .to_owned()
+            }
+            _ => "Spread the index's key, or leave items out of it.".to_owned(),
+        };
         let text = format!(
             "{headline}: the index refuses, and so writes of table {base} are refused that the table itself has room for.\
-             {detail} Spread the index's key, or leave items out of it."
+             {detail} {advice}"
         );
         (VerdictName::IndexBackPressure, text)
     }
@@ -340,7 +396,7 @@ impl Evidence {
 
     /// One partition has it all at any time, and not always the same.
     fn moving(&self, headline: &str) -> Option<String> {
-        if self.share_of(&[Cause::KeyRange, Cause::EvenShare, Cause::PartitionShare]) < DOMINANT_SHARE {
+        if self.share_of(PARTITION_LIMITS) < DOMINANT_SHARE {
             return None;
         }
         // Ranges as they were at the start: a split moves no heat.

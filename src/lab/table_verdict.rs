@@ -86,6 +86,7 @@ fn evidence<D: Document>(
         let gone = report.retired.iter().map(|retired| retired.refusals[i]);
         (cause, capacity, now.chain(gone).sum())
     });
+    let offered = ranges.iter().map(|range: &Range| range.offered).sum();
     Evidence {
         name: table.name().to_owned(),
         is_index: false,
@@ -99,7 +100,7 @@ fn evidence<D: Document>(
         ranges,
         bin_seconds,
         now_s: seconds(now),
-        hottest_key: hottest_key(table, report, total),
+        hottest_key: hottest_key(table, report, total, offered),
         heat_splits: profile.heat_splits(),
         recovery: recovery(report, now),
     }
@@ -165,7 +166,12 @@ fn range_of_retired<D: Document>(
 
 /// The key that was throttled most, or else consumed most, with its share of the requests (of the units, where nothing was
 /// throttled).
-fn hottest_key<D: Document>(table: &Table<D>, report: &TableReport, all: Tally) -> Option<HottestKey> {
+fn hottest_key<D: Document>(
+    table: &Table<D>,
+    report: &TableReport,
+    all: Tally,
+    offered: f64,
+) -> Option<HottestKey> {
     let consumed = table.top_keys(usize::MAX);
     let total: u64 = consumed.iter().map(|key| key.weight).sum();
     let throttled = table.top_throttled_keys(1).into_iter().next();
@@ -190,7 +196,7 @@ fn hottest_key<D: Document>(table: &Table<D>, report: &TableReport, all: Tally) 
     } else {
         declined.map(|declined| declined.to_string())
     };
-    Some(HottestKey { label: key.to_string(), share, whole })
+    Some(HottestKey { label: key.to_string(), share, units: share * offered, whole })
 }
 
 /// Throttles before the first split and since the last, as far as partitions that are no more are remembered.

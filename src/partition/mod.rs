@@ -158,7 +158,7 @@ impl PhysicalPartition {
     #[inline]
     pub(crate) fn sample(&self, token: &Token, sort: &SortKey, now: Instant) {
         if let Some(watch) = &self.body.watch
-            && PartitionWatch::samples(now)
+            && watch.samples(now)
         {
             watch.sample(token, sort);
         }

@@ -9,6 +9,10 @@ use crate::physics::{Declined, HeatSplit, HeatWatch, Located};
 use crate::ring::{RingPoint, Token};
 use crate::rng::Seed;
 use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Samples without which nothing is decided about a hot partition.
+const SAMPLES_MIN: usize = 64;
 
 /// A place of an item in the engine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +33,11 @@ impl Located for ItemPlace {
 
 /// The watch over one partition.
 #[derive(Debug)]
-pub(crate) struct PartitionWatch(Mutex<Watched>);
+pub(crate) struct PartitionWatch {
+    watched: Mutex<Watched>,
+    /// Whether every request is a sample: the partition is hot, and hardly any of its places is known.
+    eager: AtomicBool,
+}
 
 #[derive(Debug)]
 struct Watched {
@@ -53,23 +61,27 @@ pub(crate) enum Look {
 
 impl PartitionWatch {
     pub(crate) fn new(rule: HeatSplit, seed: Seed, now: Instant) -> Self {
-        Self(Mutex::new(Watched {
-            heat: HeatWatch::new(rule, seed, now),
-            seen_milli: [0; 2],
-            seen: now.second(),
-            declined: None,
-        }))
+        Self {
+            watched: Mutex::new(Watched {
+                heat: HeatWatch::new(rule, seed, now),
+                seen_milli: [0; 2],
+                seen: now.second(),
+                declined: None,
+            }),
+            eager: AtomicBool::new(false),
+        }
     }
 
     /// Whether the request of this instant is one of those whose place is kept.
     #[inline]
-    pub(crate) fn samples(now: Instant) -> bool {
-        // The top bits of a product with an odd constant: no pattern of a load is in step with them.
-        now.nanos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58 == 0
+    pub(crate) fn samples(&self, now: Instant) -> bool {
+        // The top bits of a product with an odd constant: no pattern of a load is in step with them. But a clock that only
+        // knows seconds may name none of those instants for a long time.
+        now.nanos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58 == 0 || self.eager.load(Ordering::Relaxed)
     }
 
     pub(crate) fn sample(&self, token: &Token, sort: &SortKey) {
-        self.0.lock().heat.sample(ItemPlace { token: token.clone(), sort: sort.clone() });
+        self.watched.lock().heat.sample(ItemPlace { token: token.clone(), sort: sort.clone() });
     }
 
     /// Ends the seconds before that of `now`, given what was consumed of reads and writes since the partition began.
@@ -80,7 +92,7 @@ impl PartitionWatch {
         whole: bool,
         now: Instant,
     ) -> Look {
-        let mut watched = self.0.lock();
+        let mut watched = self.watched.lock();
         let elapsed = now.second().saturating_sub(watched.seen).max(1);
         for (capacity, consumed) in consumed_milli.into_iter().enumerate() {
             let since = consumed.saturating_sub(watched.seen_milli[capacity]);
@@ -88,7 +100,10 @@ impl PartitionWatch {
         }
         watched.seen_milli = consumed_milli;
         watched.seen = now.second();
-        if !watched.heat.is_due(limits_milli, now) {
+        let due = watched.heat.is_due(limits_milli, None, now);
+        let few = watched.heat.is_warm() && watched.heat.samples() < SAMPLES_MIN;
+        self.eager.store(few, Ordering::Relaxed);
+        if !due || few {
             return Look::Cool;
         }
         watched.heat.postpone();
@@ -104,6 +119,6 @@ impl PartitionWatch {
 
     /// Why it did not split when it was hot.
     pub(crate) fn declined(&self) -> Option<Declined> {
-        self.0.lock().declined
+        self.watched.lock().declined
     }
 }

@@ -94,25 +94,28 @@ impl AutoScaler {
     /// table has from now on, where it changes.
     pub fn advance(&mut self, now: Instant, provisioned: u64) -> Option<u64> {
         let minute = now.second() / SECONDS_PER_MINUTE;
+        // What was decided takes effect in its minute, and later minutes are judged by it.
+        let mut has = provisioned;
         while self.minute < minute {
             let average_milli = self.consumed_milli / SECONDS_PER_MINUTE;
-            self.close(average_milli, provisioned);
+            self.close(average_milli, has);
             self.minute += 1;
             self.consumed_milli = 0;
+            if let Some((units, _)) = self.pending.take_if(|(_, at)| *at <= self.minute) {
+                (has, self.above, self.below) = (units, 0, 0);
+            }
             // Idle minutes all say the same; a long idle time needs no more of them than it takes to act.
             let idle = minute.saturating_sub(self.minute);
-            if idle > u64::from(MINUTES_DOWN) + MINUTES_DELAY {
+            if self.pending.is_none() && idle > u64::from(MINUTES_DOWN) + MINUTES_DELAY {
                 self.minute = minute - u64::from(MINUTES_DOWN) - MINUTES_DELAY;
             }
         }
-        let due = self.pending.filter(|&(_, at)| at <= minute)?;
-        self.pending = None;
-        (self.above, self.below) = (0, 0);
-        (due.0 != provisioned).then_some(due.0)
+        (has != provisioned).then_some(has)
     }
 
     fn close(&mut self, average_milli: u64, provisioned: u64) {
-        let target_milli = provisioned * MILLI * self.settings.target_percent / 100;
+        let target_milli =
+            provisioned.saturating_mul(MILLI).saturating_mul(self.settings.target_percent) / 100;
         (self.above, self.below) = match average_milli > target_milli {
             true => (self.above + 1, 0),
             false => (0, self.below + 1),
@@ -122,7 +125,8 @@ impl AutoScaler {
         }
         let wanted = (average_milli * 100)
             .div_ceil(self.settings.target_percent.max(1) * MILLI)
-            .clamp(self.settings.min.max(1), self.settings.max.max(1));
+            .min(self.settings.max)
+            .max(self.settings.min.max(1));
         let up = self.above >= MINUTES_UP && wanted > provisioned;
         let down =
             self.below >= MINUTES_DOWN && wanted * 100 <= provisioned * (100 - DECREASE_PERCENT) && !up;
@@ -179,6 +183,18 @@ mod tests {
         }
         // Four to begin with, and one more for each of two hours.
         assert!((4..=6).contains(&falling.len()), "{falling:?}");
+    }
+
+    #[test]
+    fn what_was_raised_before_an_idle_hour_is_low_after_it() {
+        let (mut scaler, mut provisioned) = (AutoScaler::new(SETTINGS, Instant::START), 100);
+        // Two minutes above the target: the raise is decided and not yet there when the load ends.
+        assert_eq!(run(&mut scaler, &mut provisioned, 0..2, 100), []);
+        assert_eq!(scaler.advance(Instant::from_secs(3 * 60), provisioned), None);
+        assert_eq!(scaler.advance(Instant::from_secs(3_600), provisioned), Some(5));
+        // A minimum above the maximum is kept and breaks nothing.
+        let odd = AutoScaling { min: 50, max: 10, ..SETTINGS };
+        assert_eq!(AutoScaler::new(odd, Instant::START).advance(Instant::from_secs(86_400), 100), Some(50));
     }
 
     #[test]

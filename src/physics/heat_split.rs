@@ -113,10 +113,10 @@ pub struct HeatWatch<P = Place> {
 impl<P: Located> HeatWatch<P> {
     /// A watch over a partition that begins at `now`; `seed` is the partition's own.
     pub fn new(rule: HeatSplit, seed: Seed, now: Instant) -> Self {
-        let span = rule.seconds_max.saturating_sub(rule.seconds_min) + 1;
+        let span = rule.seconds_max.saturating_sub(rule.seconds_min).saturating_add(1);
         Self {
             rule,
-            seconds_needed: rule.seconds_min + crate::rng::below(seed.at(0), span),
+            seconds_needed: rule.seconds_min.saturating_add(crate::rng::below(seed.at(0), span)),
             second: now.second(),
             consumed_milli: [0; 2],
             hot_seconds: 0,
@@ -155,12 +155,22 @@ impl<P: Located> HeatWatch<P> {
     }
 
     /// Ends the seconds before that of `now`. `limits_milli` are what the partition can serve in a second, of reads and of
-    /// writes. Whether a split is due.
-    pub fn is_due(&mut self, limits_milli: [u64; 2], now: Instant) -> bool {
+    /// writes; with `write_weight`, writes weigh so much on the limit of reads, which is then the only one. Whether a split
+    /// is due.
+    pub fn is_due(&mut self, limits_milli: [u64; 2], write_weight: Option<u64>, now: Instant) -> bool {
         let second = now.second();
         if second > self.second {
+            // Half of the reads and half of the writes fill a limit that both share, and neither alone is near it.
+            let consumed = match write_weight {
+                Some(weight) => {
+                    let writes = self.consumed_milli[1].saturating_mul(weight);
+                    [self.consumed_milli[0].saturating_add(writes), 0]
+                }
+                None => self.consumed_milli,
+            };
             let hot = |capacity: usize| {
-                self.consumed_milli[capacity] * 100 >= limits_milli[capacity] * self.rule.hot_percent
+                consumed[capacity].saturating_mul(100)
+                    >= limits_milli[capacity].saturating_mul(self.rule.hot_percent).max(1)
             };
             // Seconds without any request are cool ones.
             let idle = second - self.second - 1;
@@ -172,6 +182,16 @@ impl<P: Located> HeatWatch<P> {
             (self.second, self.consumed_milli) = (second, [0; 2]);
         }
         self.hot_seconds >= self.seconds_needed
+    }
+
+    /// Whether it was hot lately.
+    pub fn is_warm(&self) -> bool {
+        self.hot_seconds > 0
+    }
+
+    /// Places that are known.
+    pub fn samples(&self) -> usize {
+        self.samples.len()
     }
 
     /// Looks again only after as long a time.
@@ -239,7 +259,7 @@ mod tests {
     /// A hundred requests a second of ten units each for so many seconds; answers the second at which a split is due.
     fn run(watch: &mut HeatWatch, seconds: u64, place: impl Fn(u64) -> Place) -> Option<u64> {
         for second in 0..seconds {
-            if watch.is_due(LIMITS, Instant::from_secs(second)) {
+            if watch.is_due(LIMITS, None, Instant::from_secs(second)) {
                 return Some(second);
             }
             for i in 0..100 {
@@ -273,7 +293,7 @@ mod tests {
     fn a_cool_or_idle_partition_does_not_split() {
         let mut watch = watch();
         for second in 0..2_000 {
-            assert!(!watch.is_due(LIMITS, Instant::from_secs(second)));
+            assert!(!watch.is_due(LIMITS, None, Instant::from_secs(second)));
             // Hot every other second only.
             watch.served(1, if second % 2 == 0 { 1_000_000 } else { 100_000 }, &Place::default());
         }

@@ -76,8 +76,8 @@ impl CosmosLimits {
         self.highest = self.highest.max(units);
     }
 
-    /// Sets one partition's throughput, taken evenly from the others but never below `floor` units each
-    /// ("Redistribute throughput across partitions": at most 10,000, the total grows where the others cannot give).
+    /// Sets one partition's throughput, at most 10,000. What it has more is taken evenly from the others as long as they have
+    /// more than `floor` units, and the total grows where they cannot give ("Redistribute throughput across partitions").
     pub(super) fn redistribute(
         &mut self,
         partitions: &mut [Partition],
@@ -89,13 +89,16 @@ impl CosmosLimits {
         let wanted = units.min(COSMOS_PARTITION_RU) * MILLI;
         let had = partitions[which].window.rate_milli();
         partitions[which].set_rate(now, wanted);
-        let others = (partitions.len() as u64).saturating_sub(1).max(1);
-        let take = wanted.saturating_sub(had) / others;
-        for (i, partition) in partitions.iter_mut().enumerate() {
-            if i != which {
-                let rate = partition.window.rate_milli();
-                partition.set_rate(now, rate.saturating_sub(take).max(rate.min(floor * MILLI)));
-            }
+        let floor = floor.saturating_mul(MILLI);
+        let mut missing = wanted.saturating_sub(had);
+        // Whoever has least to give is asked first: what it cannot give is asked of those that are left.
+        let mut others: Vec<usize> = (0..partitions.len()).filter(|&i| i != which).collect();
+        others.sort_by_key(|&i| (partitions[i].window.rate_milli(), i));
+        for (asked, &i) in others.iter().enumerate() {
+            let rate = partitions[i].window.rate_milli();
+            let gives = missing.div_ceil((others.len() - asked) as u64).min(rate.saturating_sub(floor));
+            partitions[i].set_rate(now, rate - gives);
+            missing -= gives;
         }
         self.total_milli = partitions.iter().map(|partition| partition.window.rate_milli()).sum();
         self.custom = true;
@@ -115,8 +118,9 @@ impl CosmosLimits {
                 return Some(Cause::PartitionShare);
             }
         }
-        if access.low_priority {
-            let [high_now, high_before] = partition.high_milli;
+        let [high_now, high_before] = partition.high_milli;
+        // Where nobody of high priority asks, a request of low priority is like any other.
+        if access.low_priority && high_now + high_before > 0 {
             let kept = high_before.saturating_sub(high_now);
             if partition.window.used_milli(now).saturating_add(kept) >= partition.window.rate_milli() {
                 return Some(Cause::LowPriority);

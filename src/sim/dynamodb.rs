@@ -14,7 +14,7 @@ use super::partition::{Partition, index};
 use super::{Access, OnDemand, Setup};
 use crate::budget::{Capacity, Fill, Meter, Rate};
 use crate::clock::Instant;
-use crate::physics::{Adaptive, AutoScaler, Cause, EventualReads, OnDemandPeak};
+use crate::physics::{Adaptive, AutoScaler, AutoScaling, Cause, EventualReads, OnDemandPeak};
 use crate::profile::{DYNAMODB_BURST_SECONDS, Profile, Throughput};
 use crate::rng::{Seed, below};
 use crate::units::MILLI;
@@ -36,6 +36,9 @@ pub(super) struct DynamoDbLimits {
     /// The share of one partition, of reads and of writes.
     shares: [Meter; 2],
     on_demand: Option<OnDemand>,
+    /// What a table that was on demand before is on demand again: its quota and maximum, and what it served at once.
+    before: Option<OnDemand>,
+    scaling: Option<AutoScaling>,
     lift_seconds: u64,
 }
 
@@ -55,7 +58,8 @@ struct Pool {
     second_milli: u64,
 }
 
-fn rate(units: u64) -> Rate {
+/// A rate that can be metered, as near to so many units a second as there is one.
+pub(super) fn rate(units: u64) -> Rate {
     match Rate::per_second(units.clamp(RATE_MIN, Rate::MAX_UNITS_PER_SEC)) {
         Ok(rate) => rate,
         Err(_) => unreachable!("the rate was brought within what can be metered"),
@@ -178,6 +182,8 @@ impl DynamoDbLimits {
             pools,
             shares: [Meter::ceiling(rate(RATE_MIN)); 2],
             on_demand: setup.on_demand,
+            before: None,
+            scaling: setup.auto_scaling,
             lift_seconds: from + below(setup.seed.stream("adaptive").at(0), to - from + 1),
         };
         limits.shares = limits.share_meters(profile.partitions());
@@ -301,6 +307,16 @@ impl DynamoDbLimits {
         self.ceilings.map(|meter| meter.rate().milli())
     }
 
+    /// Provisioned units a second of reads and of writes; `None` on demand.
+    pub(super) fn provisioned(&self) -> Option<[u64; 2]> {
+        (!self.is_on_demand()).then(|| self.rates())
+    }
+
+    /// What a write weighs on the one limit of reads and writes; `None`: each has its own.
+    pub(super) fn write_weight(&self) -> Option<u64> {
+        self.write_weight
+    }
+
     /// Units a second of the table, of reads and of writes.
     pub(super) fn rates(&self) -> [u64; 2] {
         [self.pools[0].rate, self.pools[1].rate]
@@ -313,8 +329,13 @@ impl DynamoDbLimits {
     /// Other provisioned throughput.
     pub(super) fn provision(&mut self, throughput: &Throughput, now: Instant) {
         let units = pair(throughput);
-        if self.on_demand.take().is_some() {
-            self.pools = units.map(|units| Pool::provisioned(units, None, now, Fill::Base));
+        if let Some(settings) = self.on_demand.take() {
+            // A peak and warm throughput are never forgotten.
+            self.before = Some(OnDemand { warm: self.rates(), ..settings });
+            self.pools = units.map(|units| {
+                let scaler = self.scaling.map(|settings| AutoScaler::new(settings, now));
+                Pool::provisioned(units, scaler, now, Fill::Base)
+            });
         } else {
             for (pool, units) in self.pools.iter_mut().zip(units) {
                 pool.set_rate(units, now);
@@ -325,7 +346,7 @@ impl DynamoDbLimits {
     /// To on-demand mode. `highest` is the highest throughput that was ever provisioned ("Considerations when switching
     /// capacity modes": at least that, and at least what a new table serves).
     pub(super) fn go_on_demand(&mut self, highest: [u64; 2], now: Instant) {
-        let mut settings = OnDemand::default();
+        let mut settings = self.before.unwrap_or_default();
         for (warm, highest) in settings.warm.iter_mut().zip(highest) {
             *warm = (*warm).max(highest);
         }

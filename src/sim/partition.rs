@@ -133,8 +133,9 @@ impl Partition {
         tally
     }
 
-    /// Ends a second: what happened in it becomes part of its course. Answers the second's reads and writes.
-    pub(super) fn close(&mut self, second: u64) -> [Tally; 2] {
+    /// Ends a second, and those without requests before `next`: what happened in it becomes part of its course. Answers the
+    /// second's reads and writes.
+    pub(super) fn close(&mut self, second: u64, next: u64) -> [Tally; 2] {
         let closed = std::mem::take(&mut self.second);
         for ((series, total), tally) in self.series.iter_mut().zip(&mut self.totals).zip(closed) {
             if !tally.is_empty() {
@@ -142,7 +143,9 @@ impl Partition {
                 *total += tally;
             }
         }
-        self.high_milli = [0, self.high_milli[0]];
+        // "The second before" is that only when no second without requests lies between.
+        let before = if next == second + 1 { self.high_milli[0] } else { 0 };
+        self.high_milli = [0, before];
         self.buckets.iter_mut().for_each(|(_, used)| *used = 0);
         closed
     }

@@ -36,8 +36,9 @@ const GB: u64 = KB * KB * KB;
 /// Redistribution leaves a partition at least this ("Redistribute throughput across partitions").
 const REDISTRIBUTION_FLOOR: u64 = 100;
 
-/// Merging needs partitions with less than this, in RU/s ("Merge partitions").
+/// Merging needs partitions with less than this, in RU/s and in bytes ("Merge partitions").
 const MERGE_RU: u64 = 3_000;
+const MERGE_BYTES: u64 = 20 * GB;
 
 /// What has happened is told this often at the most; a run of days with a split a minute must not fill the memory.
 const HISTORY_MAX: usize = 10_000;
@@ -304,6 +305,12 @@ impl SimTable {
         }
     }
 
+    /// Counts a request that had room, of a transaction that failed elsewhere.
+    #[inline]
+    pub fn called_off(&mut self, partition: usize, access: &Access) {
+        self.partitions[partition].second[index(access.capacity)] += Tally::of_throttled(access.milli);
+    }
+
     /// Counts bytes that a new item takes.
     #[inline]
     pub fn store(&mut self, partition: usize, bytes: u64) {
@@ -326,7 +333,7 @@ impl SimTable {
         let second = self.second;
         let mut consumed = Vec::with_capacity(self.partitions.len());
         for partition in &mut self.partitions {
-            let [reads, writes] = partition.close(second);
+            let [reads, writes] = partition.close(second, now.second());
             consumed.push(reads.consumed_milli + writes.consumed_milli);
             if let Some(seconds) = &mut self.seconds
                 && !(reads.is_empty() && writes.is_empty())
@@ -338,9 +345,16 @@ impl SimTable {
         match &mut self.limits {
             Limits::DynamoDb(limits) => {
                 if limits.roll(&mut self.partitions, second, now) {
+                    let provisioned = limits.provisioned();
                     let throughput = self.throughput();
                     self.tell(now, format!("throughput is now {throughput}"));
-                    self.grow(now);
+                    match provisioned {
+                        Some(units) => {
+                            self.highest = [0, 1].map(|i| self.highest[i].max(units[i]));
+                            self.grow_provisioned(units, now);
+                        }
+                        None => self.grow(now),
+                    }
                     self.share_out(now);
                 }
             }
@@ -357,13 +371,14 @@ impl SimTable {
 
     fn split_for_heat(&mut self, now: Instant) {
         let Limits::DynamoDb(limits) = &self.limits else { return };
-        let ceilings = limits.ceilings_milli();
+        let (ceilings, weight) = (limits.ceilings_milli(), limits.write_weight());
+        let before = self.splits;
         // A partition that splits leaves two in its place, which are not due.
         let mut i = 0;
         while i < self.partitions.len() {
             let whole = self.setup.switches.local_index;
             let point = self.partitions[i].watch.as_mut().and_then(|watch| {
-                watch.is_due(ceilings, now).then(|| {
+                watch.is_due(ceilings, weight, now).then(|| {
                     watch.postpone();
                     watch.split_point(whole)
                 })
@@ -380,6 +395,14 @@ impl SimTable {
                 Some(Ok(_)) | None => {}
             }
             i += 1;
+        }
+        self.dilute(before, now);
+    }
+
+    /// Where partitions have even shares, a split leaves each with less: throughput is divided, not made.
+    fn dilute(&mut self, splits_before: u64, now: Instant) {
+        if self.splits > splits_before {
+            self.share_out(now);
         }
     }
 
@@ -400,13 +423,19 @@ impl SimTable {
         let most = self.setup.profile.partition_max().0;
         match self.setup.profile.service() {
             Service::DynamoDb => {
-                while self.bounds.len() < PARTITIONS_MAX as usize
-                    && let Some(i) = self.partitions.iter().position(|partition| partition.bytes >= most)
-                    && self.split_middle(i, now)
-                {
-                    let id = self.partitions[i].id;
-                    self.tell(now, format!("a partition was full and split: {id} is its lower half"));
+                let before = self.splits;
+                let mut i = 0;
+                while i < self.partitions.len() && self.bounds.len() < PARTITIONS_MAX as usize {
+                    // One that cannot be divided stays as it is, and those after it have their turn. A half that is still
+                    // full is looked at again.
+                    if self.partitions[i].bytes >= most && self.split_middle(i, now) {
+                        let id = self.partitions[i].id;
+                        self.tell(now, format!("a partition was full and split: {id} is its lower half"));
+                    } else {
+                        i += 1;
+                    }
                 }
+                self.dilute(before, now);
             }
             Service::Cosmos => {
                 for i in 0..self.partitions.len() {
@@ -428,7 +457,7 @@ impl SimTable {
                         self.tell(now, format!("partition {id} was full and has split"));
                         if self.setup.switches.size_split_divides_share {
                             for half in [i, i + 1] {
-                                self.partitions[half].window.set_rate(now, had / 2);
+                                self.partitions[half].set_rate(now, had / 2);
                             }
                         } else {
                             self.share_out(now);
@@ -518,7 +547,7 @@ impl SimTable {
                 limits.provision(&throughput, now);
                 self.highest = [0, 1].map(|i| self.highest[i].max(next[i]));
                 self.tell(now, format!("throughput set to {} RCU, {} WCU", next[0], next[1]));
-                self.grow_provisioned(&throughput, now);
+                self.grow_provisioned(next, now);
                 self.share_out(now);
             }
             Limits::Cosmos(limits) => {
@@ -564,8 +593,10 @@ impl SimTable {
         Ok(())
     }
 
-    fn grow_provisioned(&mut self, throughput: &Throughput, now: Instant) {
-        let needed = self.setup.profile.partitions_for(throughput).min(PARTITIONS_MAX) as usize;
+    fn grow_provisioned(&mut self, units: [u64; 2], now: Instant) {
+        let [read, write] = units.map(super::dynamodb::rate);
+        let throughput = Throughput::ReadWrite { read, write };
+        let needed = self.setup.profile.partitions_for(&throughput).min(PARTITIONS_MAX) as usize;
         let before = self.partitions.len();
         while self.partitions.len() < needed
             && self.partitions.len() * 2 <= PARTITIONS_MAX as usize
@@ -608,8 +639,10 @@ impl SimTable {
         match provisioned {
             Some(throughput) => {
                 limits.provision(&throughput, now);
+                let units = limits.rates();
+                self.highest = [0, 1].map(|i| self.highest[i].max(units[i]));
                 self.tell(now, "switched to provisioned mode".into());
-                self.grow_provisioned(&throughput, now);
+                self.grow_provisioned(units, now);
             }
             None => {
                 limits.go_on_demand(self.highest, now);
@@ -701,8 +734,8 @@ impl SimTable {
         Ok(())
     }
 
-    /// Cosmos DB: merges pairs of neighbours that have less than 3,000 RU/s each, half the storage limit together and, merged,
-    /// no more throughput than one partition serves. Takes hours in the service; here it is done at once.
+    /// Cosmos DB: merges pairs of neighbours that have less than 3,000 RU/s and less than 20 GB each and, merged, no more
+    /// throughput than one partition serves. Takes hours in the service; here it is done at once.
     ///
     /// # Errors
     /// For DynamoDB, which never merges.
@@ -712,14 +745,15 @@ impl SimTable {
             return Err(Error::invalid("DynamoDB never merges partitions"));
         };
         let total = limits.total_milli();
-        let half = self.setup.profile.partition_max().0 / 2;
         let before = self.partitions.len();
         let mut i = 0;
         while i + 1 < self.partitions.len() {
-            let fits = |partition: &Partition| partition.window.rate_milli() < MERGE_RU * MILLI;
+            let fits = |partition: &Partition| {
+                partition.window.rate_milli() < MERGE_RU * MILLI && partition.bytes < MERGE_BYTES
+            };
             let enough = total / (self.partitions.len() as u64 - 1) <= COSMOS_PARTITION_RU * MILLI;
             let (low, high) = (&self.partitions[i], &self.partitions[i + 1]);
-            if fits(low) && fits(high) && low.bytes + high.bytes < half && enough {
+            if fits(low) && fits(high) && enough {
                 self.merge_pair(i, now);
             }
             i += 1;
@@ -742,7 +776,8 @@ impl SimTable {
     }
 
     /// Cosmos DB: gives the hottest partition so many RU/s, taken evenly from the others. Beyond 10,000 it gets 10,000, then
-    /// splits, and both halves get half of it ("Redistribute throughput across partitions", up to 20,000).
+    /// splits, and both halves get half of it; the others keep theirs ("Redistribute throughput across partitions", up to
+    /// 20,000: of 10,000 RU/s on two partitions, 20,000 for one make 25,000).
     ///
     /// # Errors
     /// For DynamoDB, and beyond 20,000.
@@ -759,12 +794,13 @@ impl SimTable {
             )));
         }
         let id = self.partitions[hottest].id;
-        limits.redistribute(&mut self.partitions, hottest, units, REDISTRIBUTION_FLOOR, now);
+        let floor = if units > COSMOS_PARTITION_RU { u64::MAX } else { REDISTRIBUTION_FLOOR };
+        limits.redistribute(&mut self.partitions, hottest, units, floor, now);
         self.tell(now, format!("partition {id} was given {} RU/s", units.min(COSMOS_PARTITION_RU)));
         if units > COSMOS_PARTITION_RU && self.split_middle(hottest, now) {
             if let Limits::Cosmos(limits) = &mut self.limits {
                 for half in [hottest, hottest + 1] {
-                    limits.redistribute(&mut self.partitions, half, units / 2, u64::MAX / MILLI, now);
+                    limits.redistribute(&mut self.partitions, half, units / 2, u64::MAX, now);
                 }
             }
             self.tell(now, format!("partition {id} split, and each half has {} RU/s", units / 2));
@@ -830,6 +866,7 @@ impl SimTable {
         let end = to.map(|to| Token::from_u128(to.token));
         let at = match placement.middle(&Token::from_u128(from.token), end.as_ref()) {
             Some(token) => Place { token: token.leading_u128(), sort: 0 },
+            None if !self.setup.profile.splits_inside() || self.setup.switches.local_index => return false,
             // Both ends are within one key, or it is the last key of the range.
             None => {
                 let high = to.filter(|to| to.token == from.token).map_or(u64::MAX, |to| to.sort);
@@ -860,7 +897,7 @@ impl SimTable {
 
 /// A partition that is no more.
 fn retire(mut partition: Partition, now: Instant) -> Partition {
-    partition.close(now.second());
+    partition.close(now.second(), now.second() + 1);
     partition.until = Some(now);
     partition.watch = None;
     partition

@@ -29,8 +29,15 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-/// Operations in flight at the most: a load that outgrows its table without end must not fill the memory.
-const FLIGHTS_MAX: usize = 4_000_000;
+/// Requests that wait to be sent again at the most, about 300 bytes each: a load that outgrows its table without end must not
+/// fill the memory.
+const WAITING_MAX: usize = 2_000_000;
+
+/// Partitions of all tables and indexes at the start: some kilobytes each, and forty once they are busy.
+const PARTITIONS_MAX: usize = 20_000;
+
+/// Keys of all loads and indexes that are counted one by one, 32 bytes each; those beyond are counted by their heaviest.
+const KNOWN_MAX: u64 = 8_000_000;
 
 /// Operations of open loads at the most: days of computing.
 const OPERATIONS_MAX: u64 = 10_000_000_000;
@@ -81,6 +88,31 @@ pub(super) struct Load<'s> {
     retrier: Retrier,
     source: Source,
     rng: Rng,
+}
+
+impl Load<'_> {
+    /// What its operations draw on: reads (0), writes (1).
+    fn capacity(plan: &Plan) -> usize {
+        usize::from(plan.capacity == Capacity::Write)
+    }
+
+    /// Whether any of its operations draws on one of these: reads (0), writes (1).
+    pub(super) fn draws_on(&self, capacities: &std::ops::Range<usize>) -> bool {
+        self.plans.iter().any(|(_, plan)| capacities.contains(&Self::capacity(plan)))
+    }
+
+    /// What one request of its mix costs on average, as far as it draws on these, in units.
+    pub(super) fn units_each(&self, capacities: &std::ops::Range<usize>) -> f64 {
+        let (mut units, mut requests) = (0.0, 0.0);
+        for (weight, plan) in &self.plans {
+            let of = f64::from(*weight) * f64::from(plan.requests());
+            requests += of;
+            if capacities.contains(&Self::capacity(plan)) {
+                units += of * plan.request_milli() as f64 / crate::units::MILLI as f64;
+            }
+        }
+        units / requests
+    }
 }
 
 enum Source {
@@ -147,6 +179,8 @@ pub(super) struct Engine<'s> {
     heap: BinaryHeap<Reverse<Due>>,
     sequence: u64,
     flights: Vec<Option<Flight>>,
+    /// Requests of operations in flight.
+    waiting: usize,
     free: Vec<usize>,
     second: u64,
     jitter: Seed,
@@ -191,7 +225,7 @@ fn key_seed(keys: &KeySpec, seed: Seed) -> Seed {
 impl<'s> Engine<'s> {
     pub(super) fn new(scenario: &'s Scenario) -> Result<Self> {
         let seed = scenario.seed;
-        let (mut tables, mut base_of, mut place_of) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut tables, mut base_of, mut place_of) = (Vec::<SimTable>::new(), Vec::new(), Vec::new());
         for spec in &scenario.tables {
             let base = tables.len();
             place_of.push(base);
@@ -200,6 +234,14 @@ impl<'s> Engine<'s> {
             for index in &spec.indexes {
                 base_of.push(base);
                 tables.push(SimTable::new(index_setup(spec, index, seed), Instant::START)?);
+            }
+            let partitions: usize = tables.iter().map(|table| table.partitions().len()).sum();
+            if partitions > PARTITIONS_MAX {
+                return Err(Error::invalid(format!(
+                    "with table {} there are {partitions} partitions, indexes included, and a run has memory for \
+                     {PARTITIONS_MAX}: make fewer tables, or smaller ones",
+                    spec.name
+                )));
             }
         }
         let mut engine = Self {
@@ -212,6 +254,7 @@ impl<'s> Engine<'s> {
             heap: BinaryHeap::new(),
             sequence: 0,
             flights: Vec::new(),
+            waiting: 0,
             free: Vec::new(),
             second: 0,
             jitter: seed.stream("service time"),
@@ -221,14 +264,15 @@ impl<'s> Engine<'s> {
         if scenario.loads.is_empty() {
             return Err(Error::invalid("a scenario needs at least one load"));
         }
+        let mut room = KNOWN_MAX;
         for spec in &scenario.loads {
-            let load = engine.load(spec)?;
+            let load = engine.load(spec, &mut room)?;
             engine.loads.push(load);
         }
         Ok(engine)
     }
 
-    fn load(&self, spec: &'s LoadSpec) -> Result<Load<'s>> {
+    fn load(&self, spec: &'s LoadSpec, room: &mut u64) -> Result<Load<'s>> {
         let seed = self.scenario.seed.stream("load").stream(&spec.name);
         let table_spec = self.scenario.tables.get(spec.table).ok_or_else(|| {
             Error::invalid(format!("load {} is on table {}, which there is not", spec.name, spec.table))
@@ -253,6 +297,7 @@ impl<'s> Engine<'s> {
                 &index.keys,
                 index.profile.placement(),
                 key_seed(&index.keys, self.scenario.seed.stream(&index.name)),
+                room,
             )?;
             entries.push((table + 1 + i, keys, milli));
         }
@@ -310,7 +355,12 @@ impl<'s> Engine<'s> {
             spec,
             plans,
             weights,
-            keys: KeyStream::new(&spec.keys, profile.placement(), key_seed(&spec.keys, self.scenario.seed))?,
+            keys: KeyStream::new(
+                &spec.keys,
+                profile.placement(),
+                key_seed(&spec.keys, self.scenario.seed),
+                room,
+            )?,
             entries,
             recorder: Recorder::new(self.tables.len()),
             retrier: Retrier::new(spec.retry, seed),
@@ -446,6 +496,7 @@ impl<'s> Engine<'s> {
             What::Retry(flight) => {
                 if let Some(flight_now) = self.flights[flight].take() {
                     self.free.push(flight);
+                    self.waiting -= flight_now.members.len();
                     self.send(flight_now, due.at)?;
                 }
                 Ok(())
@@ -556,12 +607,14 @@ impl<'s> Engine<'s> {
                 flight.members = refused;
             }
             Bond::All => {
-                let refusal = flight.members.iter().find_map(|member| self.would_refuse(load, member, now));
-                match refusal {
-                    Some(refusal) => {
+                let mut members = flight.members.iter().enumerate();
+                match members.find_map(|(i, member)| Some((i, self.would_refuse(load, member, now)?))) {
+                    Some((culprit, refusal)) => {
                         told = refusal.told;
-                        let member = &flight.members[0];
-                        self.count_refusal(load, member, &refusal, now);
+                        // All of them fail, one is why.
+                        for (i, member) in flight.members.iter().enumerate() {
+                            self.count_refusal(load, member, &refusal, i == culprit, now);
+                        }
                     }
                     None => {
                         for member in std::mem::take(&mut flight.members) {
@@ -571,8 +624,10 @@ impl<'s> Engine<'s> {
                 }
             }
         }
-        if flight.members.len() == sent {
-            self.loads[load].recorder.throttled_requests += 1;
+        let recorder = &mut self.loads[load].recorder;
+        recorder.throttled_requests += u64::from(flight.members.len() == sent);
+        if flight.attempts > 1 {
+            recorder.throttled_retries += flight.members.len() as u64;
         }
         if flight.members.is_empty() {
             let chosen = self.loads[load].plans[plan].1;
@@ -596,21 +651,22 @@ impl<'s> Engine<'s> {
             Some(wait) => {
                 flight.waited += wait;
                 let back = answered.after(wait);
+                self.waiting += flight.members.len();
+                if self.waiting > WAITING_MAX {
+                    return Err(Error::invalid(format!(
+                        "load {} is one too many: {WAITING_MAX} requests wait to be sent again, and so the load outgrows \
+                         its table without end; lower its rate or end it earlier",
+                        self.loads[load].spec.name
+                    )));
+                }
                 let slot = match self.free.pop() {
                     Some(slot) => {
                         self.flights[slot] = Some(flight);
                         slot
                     }
-                    None if self.flights.len() < FLIGHTS_MAX => {
+                    None => {
                         self.flights.push(Some(flight));
                         self.flights.len() - 1
-                    }
-                    None => {
-                        return Err(Error::invalid(format!(
-                            "load {} has {FLIGHTS_MAX} operations waiting to be tried again: it outgrows its table \
-                             without end; lower its rate or end it earlier",
-                            self.loads[load].spec.name
-                        )));
                     }
                 };
                 self.push(back, What::Retry(slot));
@@ -720,7 +776,7 @@ impl<'s> Engine<'s> {
                 None
             }
             Some(refusal) => {
-                self.count_refusal(load, member, &refusal, now);
+                self.count_refusal(load, member, &refusal, true, now);
                 Some(refusal)
             }
         }
@@ -769,10 +825,20 @@ impl<'s> Engine<'s> {
         this.recorder.passed(now, member.access.milli);
     }
 
-    fn count_refusal(&mut self, load: usize, member: &Member, refusal: &Refusal, now: Instant) {
+    /// Counts a request that failed: by itself, or (not the `culprit`) with the transaction that it belongs to.
+    fn count_refusal(
+        &mut self,
+        load: usize,
+        member: &Member,
+        refusal: &Refusal,
+        culprit: bool,
+        now: Instant,
+    ) {
         let this = &mut self.loads[load];
         let base = self.place_of[this.spec.table];
-        this.keys.throttle(member.key);
+        if culprit {
+            this.keys.throttle(member.key);
+        }
         let access = if refusal.table == base {
             &member.access
         } else {
@@ -781,12 +847,18 @@ impl<'s> Engine<'s> {
             else {
                 return;
             };
-            this.entries[entry.index].1.throttle(entry.key);
+            if culprit {
+                this.entries[entry.index].1.throttle(entry.key);
+            }
             &entry.access
         };
         let table = &mut self.tables[refusal.table];
         let partition = table.route(access.place);
-        table.refused(partition, access, refusal.cause);
+        if culprit {
+            table.refused(partition, access, refusal.cause);
+        } else {
+            table.called_off(partition, access);
+        }
         this.recorder.throttled(now, refusal.table, refusal.cause, access.capacity);
     }
 

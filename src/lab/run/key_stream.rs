@@ -65,7 +65,8 @@ enum Source {
 }
 
 impl KeyStream {
-    pub(super) fn new(spec: &KeySpec, placement: Placement, seed: Seed) -> Result<Self> {
+    /// A stream from its beginning. `room` is how many keys may still be counted one by one, by all streams of a run.
+    pub(super) fn new(spec: &KeySpec, placement: Placement, seed: Seed, room: &mut u64) -> Result<Self> {
         let (source, suffix, count) = match spec {
             KeySpec::Drawn(keys) => {
                 let sampler = keys
@@ -88,7 +89,10 @@ impl KeyStream {
             return Err(Error::invalid("a suffix needs at least one value"));
         }
         let all = count.saturating_mul(suffixes);
-        let dense = all <= DENSE_MAX;
+        let dense = all <= DENSE_MAX.min(*room);
+        if dense {
+            *room -= all;
+        }
         Ok(Self {
             source,
             placement,

@@ -22,7 +22,7 @@ const COURSE_BINS: u64 = 240;
 const TOP_KEYS: usize = 10;
 
 /// Candidates of each load, of which the keys that are named are found.
-const TOP_CANDIDATES: usize = 1_000;
+pub(super) const TOP_CANDIDATES: usize = 1_000;
 
 /// Runs a scenario.
 ///
@@ -283,7 +283,7 @@ fn table_report(engine: &Engine<'_>, at: usize) -> TableReport {
 
 /// Units a second of both capacities, in columns of equal width.
 pub(in crate::lab) fn spread(
-    series: &[Series; 2],
+    series: &[Series],
     bin: u64,
     columns: usize,
     of: fn(&crate::heat::Tally) -> u64,

@@ -118,6 +118,22 @@ impl Plan {
         }
     }
 
+    /// What one of its requests costs, in thousandths of a unit.
+    pub(super) fn request_milli(&self) -> u64 {
+        self.milli
+    }
+
+    /// Requests for keys that it is made of at the most, suffixes left out.
+    pub(super) fn requests(&self) -> u32 {
+        match self.operation {
+            Operation::BatchWrite(n)
+            | Operation::BatchGet(n, _)
+            | Operation::TransactWrite(n)
+            | Operation::TransactGet(n) => n.max(1),
+            _ => 1,
+        }
+    }
+
     /// Whether it is one request under these keys.
     pub(super) fn is_single(&self, keys: &KeyStream) -> bool {
         self.bond == Bond::One && !(matches!(self.operation, Operation::Get(_)) && keys.reads_fan_out())

@@ -27,6 +27,19 @@ pub(super) struct Bin {
 }
 
 impl Bin {
+    /// `part` of `whole` of it, rounded down.
+    fn part(self, part: u64, whole: u64) -> Self {
+        let of = |count: u64| (u128::from(count) * u128::from(part) / u128::from(whole)) as u64;
+        Self {
+            offered: of(self.offered),
+            served: of(self.served),
+            gave_up: of(self.gave_up),
+            attempts: of(self.attempts),
+            throttled: of(self.throttled),
+            units_milli: of(self.units_milli),
+        }
+    }
+
     fn add(&mut self, other: Self) {
         self.offered += other.offered;
         self.served += other.served;
@@ -52,6 +65,8 @@ pub(super) struct Recorder {
     pub(super) events: [u64; 2],
     /// Requests of which every part was throttled.
     pub(super) throttled_requests: u64,
+    /// Throttled attempts that were not the first.
+    pub(super) throttled_retries: u64,
 }
 
 impl Recorder {
@@ -65,6 +80,7 @@ impl Recorder {
             last: Instant::START,
             events: [0; 2],
             throttled_requests: 0,
+            throttled_retries: 0,
         }
     }
 
@@ -132,12 +148,19 @@ impl Recorder {
         self.last = self.last.max(answered);
     }
 
-    /// The sum of the bins that begin in these seconds; without any, of all.
+    /// What happened in these seconds; without any, in all. Of a bin that is wider, as much as lies within them.
     pub(super) fn total(&self, seconds: Option<(u64, u64)>) -> Bin {
         let mut total = Bin::default();
+        let width = self.width();
         for (start, bin) in self.bins() {
-            if seconds.is_none_or(|(from, to)| from <= start && start < to) {
-                total.add(bin);
+            let within = match seconds {
+                None => width,
+                Some((from, to)) => to.min(start + width).saturating_sub(from.max(start)),
+            };
+            match within {
+                0 => {}
+                within if within == width => total.add(bin),
+                within => total.add(bin.part(within, width)),
             }
         }
         total
@@ -179,5 +202,9 @@ mod tests {
         assert_eq!(recorder.width(), 4);
         assert_eq!(recorder.total(None).offered, 200_000);
         assert_eq!(recorder.total(Some((1_000, 2_000))).offered, 1_000);
+        // A window that begins and ends within wider bins is as long as it says.
+        assert_eq!(recorder.total(Some((1_001, 1_002))).offered, 1);
+        assert_eq!(recorder.total(Some((1_002, 1_006))).offered, 4);
+        assert_eq!(recorder.total(Some((0, u64::MAX))).offered, 200_000);
     }
 }
