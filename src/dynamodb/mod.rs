@@ -1,0 +1,13 @@
+//! DynamoDB as data: numbers, values, keys and expressions, with the service's own answers to what is wrong.
+mod attributes;
+mod error;
+mod item;
+mod number;
+mod set;
+mod value;
+pub use attributes::Attributes;
+pub use error::{Exception, Result, ServiceError};
+pub use item::{ITEM_BYTES_MAX, Item};
+pub use number::{Number, NumberBytes};
+pub use set::{NoSet, Set};
+pub use value::{AttributeValue, NESTING_MAX, Type};
