@@ -52,6 +52,11 @@ impl Attributes {
         self.position(name).ok().map(|at| self.0.remove(at).1)
     }
 
+    /// Keeps only the names of which this is true.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        self.0.retain(|(name, _)| keep(name));
+    }
+
     /// How many names there are.
     pub fn len(&self) -> usize {
         self.0.len()

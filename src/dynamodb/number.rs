@@ -214,6 +214,23 @@ impl Number {
         (number.sortable_bytes().as_slice() == bytes).then_some(number)
     }
 
+    /// The double whose shortest text is this number, if there is one: then the engine shows the key as it was written.
+    /// No two numbers have the same.
+    pub(crate) fn to_double(self) -> Option<f64> {
+        const EXACT: u64 = 1 << 53;
+        if self.exponent == 0 && self.high == 0 && self.low <= EXACT {
+            let magnitude = self.low as f64;
+            return Some(if self.negative { -magnitude } else { magnitude });
+        }
+        let double: f64 = self.to_string().parse().ok()?;
+        (Self::from_double(double) == Some(self)).then_some(double)
+    }
+
+    /// The number that a double's shortest text writes.
+    pub(crate) fn from_double(double: f64) -> Option<Self> {
+        Self::parse(&double.to_string()).ok()
+    }
+
     /// Its digits in pairs from the first one on, each one more than its value so that no byte is zero and an absent
     /// pair is smaller than any; an odd last digit is followed by a zero.
     fn pairs(self) -> ([u8; PAIRS_MAX], usize) {

@@ -10,6 +10,8 @@
 
 mod json;
 
+pub(super) use json::check_depth;
+
 use super::attributes::Attributes;
 use super::number::Number;
 use super::set::Set;
