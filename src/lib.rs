@@ -61,6 +61,7 @@ pub mod client;
 pub mod clock;
 pub mod cluster;
 pub mod document;
+pub mod dynamodb;
 pub mod error;
 pub mod graph;
 pub mod heat;
