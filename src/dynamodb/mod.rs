@@ -36,6 +36,7 @@ mod key;
 mod key_condition;
 pub mod legacy;
 mod number;
+pub mod service;
 mod set;
 mod value;
 
