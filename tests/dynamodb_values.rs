@@ -405,3 +405,49 @@ fn keys_show_as_they_were_written() {
         Some(attributes(json!({"n": {"N": "1"}})))
     });
 }
+
+/// The engine, given keys made here: what a key condition asks for is what a query reads, in the order of the values.
+#[test]
+fn a_key_condition_reads_its_range_from_a_table() {
+    use hotplate::dynamodb::KeyCondition;
+    use hotplate::dynamodb::expression::Placeholders;
+    use hotplate::{Clock, Profile, Query, Table};
+    use std::sync::Arc;
+
+    let clock = Clock::manual();
+    let profile = Profile::dynamodb_provisioned(1_000, 1_000).unwrap();
+    let table: Table<Arc<Item>> = Table::new("scores", profile, clock.now()).unwrap();
+    let schema =
+        KeySchema::composite(KeyAttribute::new("game", KeyType::S), KeyAttribute::new("score", KeyType::N));
+    for score in ["100", "-3", "0.5", "12345678901234567890123456789012345678", "7", "-0.25", "1e-100"] {
+        let item = attributes(json!({"game": {"S": "chess"}, "score": {"N": score}}));
+        let key = schema.of_item(&item).unwrap();
+        table.put(&key, Arc::new(Item::to_put(item).unwrap()), clock.now()).unwrap();
+    }
+    let asked = |condition: &str, values: Value| {
+        let mut placeholders = Placeholders::from_json(None, Some(values)).unwrap();
+        let condition = KeyCondition::parse(condition, &mut placeholders).unwrap();
+        placeholders.check_used().unwrap();
+        let range = KeyCondition::of(&condition).unwrap().on(&schema).unwrap();
+        let page =
+            table.query(&Query::of(range.partition).between(range.from, range.to), clock.now()).unwrap();
+        let score = |item: &Arc<Item>| {
+            item.attributes().get("score").unwrap().to_json()["N"].as_str().unwrap().to_owned()
+        };
+        page.items.iter().map(|(_, item)| score(item)).collect::<Vec<_>>()
+    };
+    let small = format!("0.{}1", "0".repeat(99));
+    let small = small.as_str();
+    assert_eq!(
+        asked("game = :g", json!({":g": {"S": "chess"}})),
+        ["-3", "-0.25", small, "0.5", "7", "100", "12345678901234567890123456789012345678"]
+    );
+    assert_eq!(
+        asked(
+            "game = :g AND score BETWEEN :l AND :h",
+            json!({":g": {"S": "chess"}, ":l": {"N": "-1"}, ":h": {"N": "7.0"}})
+        ),
+        ["-0.25", small, "0.5", "7"]
+    );
+    assert!(asked("game = :g", json!({":g": {"S": "go"}})).is_empty());
+}

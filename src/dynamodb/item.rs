@@ -9,7 +9,7 @@ use crate::document::Document;
 use crate::units::Bytes;
 use serde::{Serialize, Serializer};
 
-/// Bytes of an item at the most, names included (service quota "Item size": 400 KB).
+/// Bytes of an item at the most, names included (developer guide, "Constraints", "Item size": 400 KB).
 pub const ITEM_BYTES_MAX: u64 = 400 * 1024;
 
 /// An item of a table.

@@ -20,10 +20,10 @@ use super::number::Number;
 use super::value::{AttributeValue, Type};
 use crate::key::{ItemKey, KeyValue, PartitionKey, SortKey};
 
-/// Bytes of a partition key at the most (service quota "Partition key length").
+/// Bytes of a partition key at the most (developer guide, "Constraints", "Partition key length").
 pub const PARTITION_KEY_BYTES_MAX: usize = 2_048;
 
-/// Bytes of a sort key at the most (service quota "Sort key length").
+/// Bytes of a sort key at the most (developer guide, "Constraints", "Sort key length").
 pub const SORT_KEY_BYTES_MAX: usize = 1_024;
 
 /// The types a key attribute can have.

@@ -19,7 +19,7 @@ use super::error::{Result, ServiceError};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Significant digits at the most (service quota "Number").
+/// Significant digits at the most (developer guide, "Constraints", "Number").
 const DIGITS_MAX: u32 = 38;
 /// The largest power of ten of a first digit.
 const POWER_MAX: i32 = 125;

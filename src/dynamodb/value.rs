@@ -20,8 +20,8 @@ use crate::units::Bytes;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Levels of lists and maps in each other at the most (service quota "Nested attribute depth": 32), counting the value
-/// at the bottom: 31 maps around a string are held, 32 are not (the public conformance suite's observation).
+/// Levels of lists and maps in each other at the most (developer guide, "Constraints", "Nested attribute depth": 32),
+/// counting the value at the bottom: 31 maps around a string are held, 32 are not (the public conformance suite's observation).
 pub const NESTING_MAX: usize = 32;
 
 /// The type of a value.

@@ -107,6 +107,11 @@ fn placeholders_are_checked_and_used() {
         "ExpressionAttributeNames contains invalid value: Empty attribute name for key #a"
     );
     assert_eq!(refused(json!({"#a": 1}), none.clone()), "NUMBER_VALUE cannot be converted to String");
+    assert_eq!(refused(json!("#a"), none.clone()), "Unexpected field type");
+    assert_eq!(
+        refused(json!(["#a"]), none.clone()),
+        "Unrecognized collection type java.util.Map<java.lang.String, java.lang.String>"
+    );
     assert_eq!(refused(json!({}), json!({":a": 1})), "Unexpected value type in payload");
     let key = |sign: char, bytes: usize| format!("{sign}{}", "k".repeat(bytes - 1));
     assert!(

@@ -332,6 +332,37 @@ fn updates_leave_the_key_alone() {
 }
 
 #[test]
+fn updates_keep_the_types_of_index_keys() {
+    let item = attributes(json!({"word": {"S": "x"}, "amount": {"N": "1"}}));
+    let values = json!({":s": {"S": "a"}, ":n": {"N": "1"}, ":l": {"L": []}});
+    let schema = schema(KeyType::N);
+    for (text, kind) in [
+        ("SET sk = :s", "S"),
+        ("SET sk = if_not_exists(a, :s)", "S"),
+        ("SET sk = list_append(a, :l)", "L"),
+        ("SET pk = a + :n", "N"),
+        ("ADD pk :n", "N"),
+    ] {
+        let update = update_with(text, &Value::Null, &values).unwrap();
+        let error = update.check_index_types("by-sk", &schema).expect_err(text);
+        assert!(error.message().ends_with(&format!("Actual: {kind} IndexName: by-sk")), "{error}");
+        let start = "One or more parameter values were invalid: Type mismatch for Index Key ";
+        assert!(error.message().starts_with(start));
+    }
+    for (text, fits) in
+        [("SET sk = amount", true), ("SET sk = word", false), ("SET sk.a = :n", true), ("REMOVE sk", true)]
+    {
+        let update = update_with(text, &Value::Null, &values).unwrap();
+        update.check_index_types("by-sk", &schema).unwrap();
+        if let Ok(after) = update.apply(Some(&item), &Attributes::new()) {
+            let checked = update.check_index_values(&schema, &after);
+            assert_eq!(checked.is_ok(), fits, "{text}");
+            assert!(checked.is_ok() || checked.unwrap_err().message().ends_with("to unsupported type"));
+        }
+    }
+}
+
+#[test]
 fn an_update_answers_what_it_touched() {
     let item =
         attributes(json!({"a": {"M": {"b": {"N": "1"}, "c": {"N": "2"}}}, "d": {"N": "3"}, "e": {"N": "4"}}));

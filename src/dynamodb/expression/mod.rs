@@ -33,16 +33,16 @@ pub use update::{Action, Change, SetValue, Update, UpdateOperand};
 use super::error::ServiceError;
 use std::fmt;
 
-/// Bytes of an expression's text at the most (service quota "Expression string length": 4 KB).
+/// Bytes of an expression's text at the most (developer guide, "Constraints", "Expression parameters": 4 KB).
 pub const EXPRESSION_BYTES_MAX: usize = 4_096;
 
-/// Operators in an expression at the most (service quota "Operators or functions in an expression": 300).
+/// Operators in an expression at the most (the same section: 300).
 pub const OPERATORS_MAX: usize = 300;
 
-/// Operands on the right of IN at the most (service quota "Operands for the IN comparator": 100).
+/// Operands on the right of IN at the most (the same section: 100).
 pub const IN_OPERANDS_MAX: usize = 100;
 
-/// Elements of a document path at the most (service quota "Attribute depth": 32).
+/// Elements of a document path at the most (ScyllaDB's `test_limits.py`: 32 with the attribute itself, 33 is refused).
 pub const PATH_ELEMENTS_MAX: usize = 32;
 
 /// The parameters that hold an expression.

@@ -190,23 +190,24 @@ pub(super) fn clash(paths: &[&DocumentPath]) -> Option<String> {
         return None;
     }
     let mut conflict = None;
-    for (i, second) in paths.iter().enumerate() {
-        for first in &paths[..i] {
-            let found = match between(first, second) {
-                Some(clash) => (clash, first, second),
-                None => continue,
-            };
-            match found.0 {
-                Clash::Overlap => return Some(words(found)),
+    // Only paths of one attribute can clash.
+    let mut before: BTreeMap<&str, Vec<&DocumentPath>> = BTreeMap::new();
+    for &second in paths {
+        let firsts = before.entry(second.head()).or_default();
+        for &first in firsts.iter() {
+            match between(first, second) {
+                Some(Clash::Overlap) => return Some(words(Clash::Overlap, first, second)),
                 // The last found counts, as in dynalite's tests: each later one replaces it.
-                Clash::Conflict => conflict = Some(found),
+                Some(Clash::Conflict) => conflict = Some((first, second)),
+                None => {}
             }
         }
+        firsts.push(second);
     }
-    conflict.map(words)
+    conflict.map(|(first, second)| words(Clash::Conflict, first, second))
 }
 
-fn words((clash, first, second): (Clash, &&DocumentPath, &&DocumentPath)) -> String {
+fn words(clash: Clash, first: &DocumentPath, second: &DocumentPath) -> String {
     format!(
         "Two document paths {} with each other; must remove or rewrite one of these paths; path one: {first}, path \
          two: {second}",

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Bytes of a placeholder at the most, sign included (service quota "Expression attribute names and values": 255).
+/// Bytes of a placeholder at the most, sign included (developer guide, "Constraints", "Expression parameters": 255).
 const PLACEHOLDER_BYTES_MAX: usize = 255;
 
 /// Bytes of all substitutions at the most ("the maximum length of all substitution variables in an expression is 2 MB").

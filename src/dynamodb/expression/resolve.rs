@@ -119,7 +119,7 @@ impl Words {
                     self.unknown_function
                         .get_or_insert_with(|| format!("Invalid function name; function: {name}"));
                 } else if nested && name == "list_append" {
-                    // "I don't know how to explain it": ScyllaDB's tests of the service.
+                    // ScyllaDB's tests found that the service takes no list_append inside a function.
                     self.misused_function.get_or_insert_with(|| misused(name));
                 }
                 call.arguments.iter().for_each(|argument| self.update_operand(argument, true));

@@ -1,7 +1,8 @@
 //! What a write changes: SET, REMOVE, ADD and DELETE, read and checked. What they do to an item is in `apply`.
 
 use super::super::attributes::Attributes;
-use super::super::error::Result;
+use super::super::error::{Result, ServiceError};
+use super::super::key::KeySchema;
 use super::super::value::{AttributeValue, Type};
 use super::path::{DocumentPath, clash};
 use super::placeholders::Placeholders;
@@ -154,6 +155,48 @@ impl Update {
         Projection::new(paths).map(|projection| projection.apply(item)).unwrap_or_default()
     }
 
+    /// That no attribute that an index has for a key is given a value of another type, as far as the update alone tells.
+    ///
+    /// # Errors
+    /// When one is.
+    pub fn check_index_types(&self, index: &str, schema: &KeySchema) -> Result<()> {
+        for key in schema.attributes() {
+            let expected = key.kind().kind();
+            let known = self.at(key.name()).and_then(Change::kind);
+            if let Some(kind) = known.filter(|&kind| kind != expected) {
+                return Err(ServiceError::invalid_parameters(format!(
+                    "Type mismatch for Index Key {} Expected: {expected} Actual: {kind} IndexName: {index}",
+                    key.name()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// That no attribute that an index has for a key got a value of another type, which only the item tells.
+    ///
+    /// # Errors
+    /// When one did.
+    pub fn check_index_values(&self, schema: &KeySchema, after: &Attributes) -> Result<()> {
+        for key in schema.attributes() {
+            let value = after.get(key.name()).map(AttributeValue::kind);
+            if matches!(self.at(key.name()), Some(Change::Set(_)))
+                && value.is_some_and(|kind| kind != key.kind().kind())
+            {
+                return Err(ServiceError::validation(
+                    "The update expression attempted to update the secondary index key to unsupported type",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The change of a whole attribute.
+    fn at(&self, name: &str) -> Option<&Change> {
+        let at = |action: &&Action| !action.path.is_nested() && action.path.head() == name;
+        self.actions.iter().find(at).map(|action| &action.change)
+    }
+
     /// Every path it reads or writes, in the order written.
     pub fn paths(&self) -> Vec<&DocumentPath> {
         let mut paths = Vec::new();
@@ -172,7 +215,28 @@ impl Update {
     }
 }
 
+impl Change {
+    /// The type of what it writes, where that is known without the item.
+    fn kind(&self) -> Option<Type> {
+        match self {
+            Self::Set(SetValue::Operand(operand)) => operand.kind(),
+            Self::Set(SetValue::Plus(..) | SetValue::Minus(..)) => Some(Type::N),
+            Self::Add(value) | Self::Delete(value) => Some(value.kind()),
+            Self::Remove => None,
+        }
+    }
+}
+
 impl UpdateOperand {
+    fn kind(&self) -> Option<Type> {
+        match self {
+            Self::Path(_) => None,
+            Self::Value(value) => Some(value.kind()),
+            Self::IfNotExists(_, other) => other.kind(),
+            Self::ListAppend(..) => Some(Type::L),
+        }
+    }
+
     fn each_path<'a>(&'a self, paths: &mut Vec<&'a DocumentPath>) {
         match self {
             Self::Path(path) => paths.push(path),

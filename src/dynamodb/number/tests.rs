@@ -126,7 +126,7 @@ fn sums_are_exact_or_fail() {
         sum("1.8e38", "-90000000000000000000000000000000000001").unwrap(),
         "89999999999999999999999999999999999999"
     );
-    // "Strangely, DynamoDB says … overflow": ScyllaDB's note on 1e50 + 1.
+    // The service calls a sum of too many digits an overflow (ScyllaDB's `test_number.py`).
     for (a, b) in
         [("9e125", "9e125"), ("1e50", "1"), ("1e125", "1e-130"), ("-9e125", "-9e125"), ("1e38", "0.1")]
     {

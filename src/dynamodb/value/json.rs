@@ -136,6 +136,7 @@ impl Serialize for Base64<'_> {
     }
 }
 
+#[expect(clippy::ptr_arg, reason = "called with the members of a set of vectors")]
 fn base64_of(bytes: &Vec<u8>) -> Base64<'_> {
     Base64(bytes)
 }
