@@ -28,6 +28,7 @@
 //! - [`expression`] reads conditions, filters, projections and updates; [`KeyCondition`] becomes a range of keys.
 //! - [`legacy`] reads the parameters that expressions replaced into the same.
 
+pub mod api;
 mod attributes;
 mod error;
 pub mod expression;

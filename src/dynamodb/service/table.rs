@@ -29,8 +29,8 @@ use std::hash::{Hash, Hasher};
 /// Locks over which the items of a table are spread.
 const STRIPES: usize = 64;
 
-/// What serves an index that is charged elsewhere.
-const UNLIMITED: u64 = 10_000_000;
+/// Units of a local index's own, which nothing draws on: the table pays.
+const UNUSED: u64 = 1;
 
 /// "Item collections": with a local index, the items of a partition key and their entries are 10 GB at the most.
 const COLLECTION_BYTES_MAX: u64 = 10 << 30;
@@ -86,7 +86,7 @@ pub struct Charges {
 }
 
 impl Charges {
-    fn none(table: &DynamoTable) -> Self {
+    pub(in crate::dynamodb) fn none(table: &DynamoTable) -> Self {
         Self {
             table: RequestCharge::ZERO,
             local: vec![RequestCharge::ZERO; table.local.len()],
@@ -148,7 +148,7 @@ impl DynamoTable {
         if !definition.local.is_empty() {
             profile = profile.with_local_index();
         }
-        let elsewhere = Profile::dynamodb_provisioned(UNLIMITED, UNLIMITED)?.with_partitions(1)?;
+        let elsewhere = Profile::dynamodb_provisioned(UNUSED, UNUSED)?.with_partitions(1)?;
         let local =
             definition.local.iter().map(|index| Table::new(index.name.as_str(), elsewhere.clone(), now));
         let global = definition.global.iter().map(|global| {
