@@ -11,7 +11,7 @@ pub struct ApiError {
     namespace: &'static str,
     kind: &'static str,
     message: String,
-    more: Map<String, Value>,
+    more: Box<Map<String, Value>>,
 }
 
 const DYNAMODB: &str = "com.amazonaws.dynamodb.v20120810";
@@ -20,12 +20,17 @@ const CORAL: &str = "com.amazon.coral.service";
 impl ApiError {
     /// An exception of DynamoDB itself.
     pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
-        Self { namespace: DYNAMODB, kind, message: message.into(), more: Map::new() }
+        Self { namespace: DYNAMODB, kind, message: message.into(), more: Box::default() }
     }
 
     /// The operation is not there. The service sends no message.
     pub fn unknown_operation() -> Self {
-        Self { namespace: CORAL, kind: "UnknownOperationException", message: String::new(), more: Map::new() }
+        Self {
+            namespace: CORAL,
+            kind: "UnknownOperationException",
+            message: String::new(),
+            more: Box::default(),
+        }
     }
 
     /// The table is not there, for operations on items.
@@ -108,7 +113,7 @@ impl ApiError {
             let key = if self.kind == "SerializationException" { "Message" } else { "message" };
             body.insert(key.into(), json!(self.message));
         }
-        body.extend(self.more.clone());
+        body.extend(self.more.iter().map(|(name, value)| (name.clone(), value.clone())));
         Value::Object(body)
     }
 }
@@ -119,7 +124,7 @@ impl From<ServiceError> for ApiError {
             namespace: error.exception().namespace(),
             kind: error.exception().name(),
             message: error.message().into(),
-            more: Map::new(),
+            more: Box::default(),
         }
     }
 }
