@@ -109,8 +109,11 @@ impl ApiError {
         let mut body = Map::new();
         body.insert("__type".into(), json!(format!("{}#{}", self.namespace, self.kind)));
         if !self.message.is_empty() {
-            // The service writes the key in lower case for its own exceptions and in upper case for coral's.
-            let key = if self.kind == "SerializationException" { "Message" } else { "message" };
+            // The service writes the key in lower case for its own exceptions and in upper case for coral's and for cancelled transactions.
+            let key = match self.kind {
+                "SerializationException" | "TransactionCanceledException" => "Message",
+                _ => "message",
+            };
             body.insert(key.into(), json!(self.message));
         }
         body.extend(self.more.iter().map(|(name, value)| (name.clone(), value.clone())));

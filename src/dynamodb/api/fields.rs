@@ -127,10 +127,20 @@ impl Fields {
         self.take(name).map(Self::of).transpose()
     }
 
+    /// All members that are left.
+    pub(super) fn members(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
     /// The names of all members that are left.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
+}
+
+/// Whether a name has only the characters that table names have, or is an ARN.
+pub(super) fn is_table_name(name: &str) -> bool {
+    name.starts_with("arn:") || name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
 }
 
 /// Several constraints that a request does not meet: the service counts them in one message.
@@ -146,22 +156,34 @@ impl Constraints {
 
     /// A table's name: 3 to 255 (an ARN: 1,024) of `[a-zA-Z0-9_.-]`. Absent is told as the service does.
     pub(super) fn table_name(&mut self, name: Option<&str>) {
+        self.table_name_at(name, "tableName");
+    }
+
+    /// The same for a name deeper in a request.
+    pub(super) fn table_name_at(&mut self, name: Option<&str>, at: &str) {
         let Some(name) = name else {
-            return self.fails(None, "tableName", "Member must not be null");
+            return self.fails(None, at, "Member must not be null");
         };
-        let fits = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        if !name.starts_with("arn:") && !name.chars().all(fits) {
-            self.fails(
-                Some(name),
-                "tableName",
-                "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+",
-            );
+        if !is_table_name(name) {
+            self.fails(Some(name), at, "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
         }
         if name.is_empty() {
-            self.fails(Some(name), "tableName", "Member must have length greater than or equal to 1");
+            self.fails(Some(name), at, "Member must have length greater than or equal to 1");
         } else if name.len() > 1_024 {
-            self.fails(Some(name), "tableName", "Member must have length less than or equal to 1024");
+            self.fails(Some(name), at, "Member must have length less than or equal to 1024");
         }
+    }
+
+    /// That a member is there.
+    pub(super) fn present(&mut self, fields: &Fields, name: &str, at: &str) {
+        if !fields.has(name) {
+            self.fails(None, at, "Member must not be null");
+        }
+    }
+
+    /// Notes a failure that the service words without the value.
+    pub(super) fn fails_untold(&mut self, at: &str, constraint: &str) {
+        self.0.push(format!("Value at '{at}' failed to satisfy constraint: {constraint}"));
     }
 
     /// One of a few words.

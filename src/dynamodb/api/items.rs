@@ -5,14 +5,15 @@ use super::super::error::ServiceError;
 use super::super::expression::{Condition, ExpressionKind, Parameters, Placeholders, Projection, Update};
 use super::super::item::Item;
 use super::super::legacy;
-use super::super::service::{Billing, Decision, DynamoTable, Refused, Written};
+use super::super::service::{Billing, DynamoTable, Refused, Written};
 use super::capacity::ReturnConsumedCapacity;
 use super::error::{ApiError, of_refused};
 use super::fields::{Constraints, Fields};
+use super::intent::{Change, Intent};
+use super::metrics::ReturnItemCollectionMetrics;
 use super::{Answer, Call};
 use crate::charge::{Consistency, RequestCharge};
 use crate::cluster::Refusal;
-use crate::document::Document;
 use crate::key::ItemKey;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -43,6 +44,7 @@ enum ReturnValues {
 struct Common {
     table_name: String,
     capacity: ReturnConsumedCapacity,
+    metrics: ReturnItemCollectionMetrics,
     return_values: ReturnValues,
     return_on_failure: bool,
 }
@@ -58,12 +60,12 @@ fn common(fields: &mut Fields, writes: bool) -> Result<(Common, Constraints), Ap
     let mut common = Common {
         table_name: name.unwrap_or_default(),
         capacity: capacity_first,
+        metrics: ReturnItemCollectionMetrics::default(),
         return_values: ReturnValues::None,
         return_on_failure: false,
     };
     if writes {
-        let metrics = fields.text("ReturnItemCollectionMetrics")?;
-        constraints.word(metrics.as_deref(), "returnItemCollectionMetrics", &["SIZE", "NONE"]);
+        common.metrics = ReturnItemCollectionMetrics::take(fields, &mut constraints)?;
         let values = fields.text("ReturnValues")?;
         constraints.word(values.as_deref(), "returnValues", RETURN_VALUES);
         common.return_values = match values.as_deref() {
@@ -97,7 +99,7 @@ fn given(fields: &Fields, names: &[&'static str]) -> Vec<(&'static str, bool)> {
     names.iter().map(|name| (*name, fields.has(name))).collect()
 }
 
-fn interfaces(
+pub(super) fn interfaces(
     fields: &Fields,
     expressions: &[&'static str],
     legacy: &[&'static str],
@@ -112,13 +114,13 @@ fn interfaces(
     Ok(())
 }
 
-fn placeholders(fields: &mut Fields) -> Result<Placeholders, ApiError> {
+pub(super) fn placeholders(fields: &mut Fields) -> Result<Placeholders, ApiError> {
     let names = fields.take("ExpressionAttributeNames");
     let values = fields.take("ExpressionAttributeValues");
     Ok(Placeholders::from_json(names, values)?)
 }
 
-fn attributes(fields: &mut Fields, name: &str) -> Result<Option<Attributes>, ApiError> {
+pub(super) fn attributes(fields: &mut Fields, name: &str) -> Result<Option<Attributes>, ApiError> {
     let Some(value) = fields.take(name) else { return Ok(None) };
     Attributes::check_shape(&value)?;
     Ok(Some(Attributes::from_json(value)?))
@@ -141,12 +143,8 @@ pub(super) fn put(call: &Call<'_>, mut fields: Fields) -> Answer {
     let item = Item::to_put(item)?;
     let table = table(call, &common.table_name)?;
     let key = table.definition().schema.of_item(item.attributes())?;
-    let size = item.size();
-    let decide = |old: Option<&Item>| match holds(condition.as_ref(), old) {
-        true => Ok(Decision::Put(item)),
-        false => Ok(Decision::Refuse { attempted: Some(size) }),
-    };
-    written(call, &table, &common, None, &key, decide)
+    let intent = Intent { condition, change: Change::Put(item) };
+    written(call, &table, &common, None, &key, intent)
 }
 
 pub(super) fn delete(call: &Call<'_>, mut fields: Fields) -> Answer {
@@ -165,11 +163,7 @@ pub(super) fn delete(call: &Call<'_>, mut fields: Fields) -> Answer {
     placeholders.check_used()?;
     let table = table(call, &common.table_name)?;
     let key = table.definition().schema.of_request(&key)?;
-    let decide = |old: Option<&Item>| match holds(condition.as_ref(), old) {
-        true => Ok(Decision::Delete),
-        false => Ok(Decision::Refuse { attempted: None }),
-    };
-    written(call, &table, &common, None, &key, decide)
+    written(call, &table, &common, None, &key, Intent { condition, change: Change::Delete })
 }
 
 pub(super) fn update(call: &Call<'_>, mut fields: Fields) -> Answer {
@@ -198,23 +192,9 @@ pub(super) fn update(call: &Call<'_>, mut fields: Fields) -> Answer {
     if let Some(update) = &update {
         schema.check_updated(update.heads())?;
     }
-    let decide = |old: Option<&Item>| {
-        if !holds(condition.as_ref(), old) {
-            return Ok(Decision::Refuse { attempted: old.map(Document::size) });
-        }
-        let old = old.map(Item::attributes);
-        let after = match &update {
-            Some(update) => update.apply(old, &named)?,
-            None => old.unwrap_or(&named).clone(),
-        };
-        Ok(Decision::Put(Item::to_update(after)?))
-    };
-    written(call, &table, &common, update.as_ref(), &key, decide)
-}
-
-fn holds(condition: Option<&Condition>, old: Option<&Item>) -> bool {
-    let nothing = Attributes::new();
-    condition.is_none_or(|condition| condition.holds(old.map_or(&nothing, Item::attributes)))
+    let update = update.map(Arc::new);
+    let intent = Intent { condition, change: Change::Update { update: update.clone(), named } };
+    written(call, &table, &common, update.as_deref(), &key, intent)
 }
 
 /// Carries a write out and answers it.
@@ -224,9 +204,9 @@ fn written(
     common: &Common,
     update: Option<&Update>,
     key: &ItemKey,
-    decide: impl FnOnce(Option<&Item>) -> Result<Decision, ServiceError>,
+    intent: Intent,
 ) -> Answer {
-    let Written { old, new, charges } = match table.write(key, decide, call.now) {
+    let Written { old, new, charges } = match table.write(key, |old| intent.decide(old), call.now) {
         Ok(written) => written,
         Err(refused) => return Err(refusal(table, refused, common.return_on_failure)),
     };
@@ -248,6 +228,9 @@ fn written(
     }
     if let Some(consumed) = common.capacity.tell(table, &charges) {
         answer.insert("ConsumedCapacity".into(), consumed);
+    }
+    if let Some(metrics) = common.metrics.tell(table, key) {
+        answer.insert("ItemCollectionMetrics".into(), metrics);
     }
     Ok(Value::Object(answer))
 }
@@ -271,6 +254,33 @@ pub(super) fn refusal(table: &DynamoTable, refused: Refused, with_item: bool) ->
     }
 }
 
+/// Which attributes a read answers, in either interface.
+pub(super) fn projection(fields: &mut Fields) -> Result<Option<Projection>, ApiError> {
+    let mut placeholders = placeholders(fields)?;
+    let projection = match (fields.take("AttributesToGet"), fields.text("ProjectionExpression")?) {
+        (Some(names), _) => Some(legacy::attributes_to_get(&names)?),
+        (None, Some(text)) => Some(Projection::parse(&text, &mut placeholders)?),
+        (None, None) => None,
+    };
+    placeholders.check_used()?;
+    Ok(projection)
+}
+
+pub(super) fn consistency(fields: &mut Fields) -> Result<Consistency, ApiError> {
+    Ok(match fields.flag("ConsistentRead")? {
+        Some(true) => Consistency::Strong,
+        _ => Consistency::Eventual,
+    })
+}
+
+/// What a projection leaves of an item, as it is answered.
+pub(super) fn projected(projection: Option<&Projection>, item: &Item) -> Value {
+    match projection {
+        Some(projection) => projection.apply(item.attributes()).to_json(),
+        None => item.attributes().to_json(),
+    }
+}
+
 pub(super) fn get(call: &Call<'_>, mut fields: Fields) -> Answer {
     let (common, mut constraints) = common(&mut fields, false)?;
     if !fields.has("Key") {
@@ -279,26 +289,14 @@ pub(super) fn get(call: &Call<'_>, mut fields: Fields) -> Answer {
     constraints.check()?;
     interfaces(&fields, &["ProjectionExpression"], &["AttributesToGet"])?;
     let key = attributes(&mut fields, "Key")?.unwrap_or_default();
-    let mut placeholders = placeholders(&mut fields)?;
-    let projection = match (fields.take("AttributesToGet"), fields.text("ProjectionExpression")?) {
-        (Some(names), _) => Some(legacy::attributes_to_get(&names)?),
-        (None, Some(text)) => Some(Projection::parse(&text, &mut placeholders)?),
-        (None, None) => None,
-    };
-    placeholders.check_used()?;
-    let consistency = match fields.flag("ConsistentRead")? {
-        Some(true) => Consistency::Strong,
-        _ => Consistency::Eventual,
-    };
+    let projection = projection(&mut fields)?;
+    let consistency = consistency(&mut fields)?;
     let table = table(call, &common.table_name)?;
     let key = table.definition().schema.of_request(&key)?;
     let read = table.base().get(&key, consistency, call.now).map_err(|refusal| unread(&table, refusal))?;
     let mut answer = Map::new();
     if let Some(item) = read.item {
-        let attributes = match &projection {
-            Some(projection) => projection.apply(item.attributes()).to_json(),
-            None => item.attributes().to_json(),
-        };
+        let attributes = projected(projection.as_ref(), &item);
         answer.insert("Item".into(), attributes);
     }
     if let Some(consumed) = common.capacity.tell(&table, &charges_of_read(&table, read.charge)) {

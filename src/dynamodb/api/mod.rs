@@ -7,10 +7,14 @@
 //! Each file is a group of operations. It does not know HTTP, signatures or whose database it is; an operation that is not
 //! here answers `UnknownOperationException`, which names it.
 
+mod batch;
 mod capacity;
 mod error;
 mod fields;
+mod intent;
 mod items;
+mod metrics;
+mod transact;
 
 pub use capacity::ReturnConsumedCapacity;
 pub use error::ApiError;
@@ -36,9 +40,13 @@ type Operation = fn(&Call<'_>, Fields) -> Answer;
 
 /// Every operation that is here, in alphabetical order.
 const OPERATIONS: &[(&str, Operation)] = &[
+    ("BatchGetItem", batch::get),
+    ("BatchWriteItem", batch::write),
     ("DeleteItem", items::delete),
     ("GetItem", items::get),
     ("PutItem", items::put),
+    ("TransactGetItems", transact::get),
+    ("TransactWriteItems", transact::write),
     ("UpdateItem", items::update),
 ];
 

@@ -2,6 +2,7 @@
 
 use super::definition::TableDefinition;
 use super::table::DynamoTable;
+use super::token::Tokens;
 use crate::clock::Instant;
 use crate::error::{Error, Result};
 use crate::rng::Seed;
@@ -14,12 +15,13 @@ use std::sync::Arc;
 pub struct Database {
     seed: Seed,
     tables: RwLock<BTreeMap<String, Arc<DynamoTable>>>,
+    tokens: Tokens,
 }
 
 impl Database {
     /// An empty database. Where keys lie follows from the seed.
     pub fn new(seed: Seed) -> Self {
-        Self { seed, tables: RwLock::default() }
+        Self { seed, tables: RwLock::default(), tokens: Tokens::default() }
     }
 
     /// Creates a table.
@@ -41,6 +43,11 @@ impl Database {
     /// The table of this name.
     pub fn table(&self, name: &str) -> Option<Arc<DynamoTable>> {
         self.tables.read().get(name).cloned()
+    }
+
+    /// The tokens of transactions.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
     }
 
     /// Removes a table, and answers it.

@@ -1,4 +1,4 @@
-//! A table with its indexes, and the one path of every write.
+//! A table with its indexes, and single writes to it.
 //!
 //! ```text
 //!   lock the item ─► admit at the base ─► read, decide ─► which entries change ─► admit at each index ─► write all, pay all
@@ -7,20 +7,22 @@
 //! - Writes of one item take turns; a transaction that holds an item makes others conflict instead of waiting.
 //! - When the base or any index has no room, nothing is written and nothing is paid ("gsi-throttling": back-pressure).
 //! - Entries of local indexes live with the table's partitions: their writes are charged to the table.
+//!
+//! What single writes and transactions have in common is in `write`.
 
+use super::super::attributes::Attributes;
 use super::super::error::ServiceError;
 use super::super::item::Item;
-use super::super::key::KeySchema;
-use super::definition::{IndexDefinition, TableDefinition};
+use super::definition::TableDefinition;
+use super::write::{Layouts, Rate};
 use crate::budget::{Capacity, Throttled};
-use crate::charge::{Footprint, RequestCharge, dynamodb};
+use crate::charge::RequestCharge;
 use crate::clock::Instant;
-use crate::cluster::{Layout, Table, Ticket};
-use crate::document::Document;
+use crate::cluster::Table;
 use crate::error::Result;
-use crate::key::ItemKey;
+use crate::key::{ItemKey, PartitionKey};
 use crate::profile::Profile;
-use crate::units::{Bytes, WriteUnits};
+use crate::units::Bytes;
 use ahash::AHasher;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
@@ -31,9 +33,6 @@ const STRIPES: usize = 64;
 
 /// Units of a local index's own, which nothing draws on: the table pays.
 const UNUSED: u64 = 1;
-
-/// "Item collections": with a local index, the items of a partition key and their entries are 10 GB at the most.
-const COLLECTION_BYTES_MAX: u64 = 10 << 30;
 
 /// A table.
 #[derive(Debug)]
@@ -96,7 +95,19 @@ impl Charges {
 
     /// All of it.
     pub fn total(&self) -> RequestCharge {
-        self.local.iter().chain(&self.global).fold(self.table, |sum, charge| sum + *charge)
+        self.global.iter().fold(self.at_table(), |sum, charge| sum + *charge)
+    }
+
+    /// What the table's own partitions pay: local indexes are charged to the table.
+    pub(super) fn at_table(&self) -> RequestCharge {
+        self.local.iter().fold(self.table, |sum, charge| sum + *charge)
+    }
+
+    /// The sum of several operations on one table, index by index.
+    pub(in crate::dynamodb) fn add(&mut self, other: &Self) {
+        self.table += other.table;
+        let own = self.local.iter_mut().chain(&mut self.global);
+        own.zip(other.local.iter().chain(&other.global)).for_each(|(own, other)| *own += *other);
     }
 }
 
@@ -129,13 +140,6 @@ impl From<ServiceError> for Refused {
     fn from(error: ServiceError) -> Self {
         Self::Service(error)
     }
-}
-
-/// An entry that changes in an index.
-struct EntryChange {
-    key: ItemKey,
-    item: Option<Item>,
-    charge: RequestCharge,
 }
 
 impl DynamoTable {
@@ -185,6 +189,50 @@ impl DynamoTable {
         self.global.get(index)
     }
 
+    /// The entries of all indexes, local and global.
+    pub(super) fn indexes(&self) -> (&[Table<Item>], &[Table<Item>]) {
+        (&self.local, &self.global)
+    }
+
+    /// Bytes of an item collection: the items of a partition key and their entries in local indexes.
+    pub fn collection_bytes(&self, partition: &PartitionKey) -> Bytes {
+        std::iter::once(&self.base).chain(&self.local).map(|table| table.bytes_of(partition)).sum()
+    }
+
+    /// That an item fits every index.
+    ///
+    /// # Errors
+    /// When an attribute that an index has as its key is of another type, empty or too long.
+    pub fn check_indexed(&self, item: &Attributes) -> Result<(), ServiceError> {
+        let global = self.definition.global.iter().map(|global| &global.index);
+        for index in self.definition.local.iter().chain(global) {
+            index.schema.of_indexed(&index.name, item)?;
+        }
+        Ok(())
+    }
+
+    /// Takes an item for a transaction; `false` when another one has it. Waits for a single write of the item.
+    pub(super) fn mark(&self, key: &ItemKey) -> bool {
+        let _turn = self.stripes[self.stripe(key)].lock();
+        self.busy.lock().insert(key.clone())
+    }
+
+    /// Gives an item back.
+    pub(super) fn unmark(&self, key: &ItemKey) {
+        self.busy.lock().remove(key);
+    }
+
+    /// Whether a transaction has the item.
+    pub(super) fn is_marked(&self, key: &ItemKey) -> bool {
+        self.busy.lock().contains(key)
+    }
+
+    /// The lock by which writes of an item take turns, and its place among the table's.
+    pub(super) fn turn(&self, key: &ItemKey) -> (usize, &Mutex<()>) {
+        let stripe = self.stripe(key);
+        (stripe, &self.stripes[stripe])
+    }
+
     fn stripe(&self, key: &ItemKey) -> usize {
         let mut hasher = AHasher::default();
         key.hash(&mut hasher);
@@ -202,129 +250,23 @@ impl DynamoTable {
         now: Instant,
     ) -> Result<Written, Refused> {
         let _turn: MutexGuard<'_, ()> = self.stripes[self.stripe(key)].lock();
-        if self.busy.lock().contains(key) {
+        if self.is_marked(key) {
             return Err(Refused::Conflict);
         }
         let layouts = Layouts::of(self, now);
-        let least = RequestCharge::write(WriteUnits::from_units(1));
-        let admit = |layout: &Layout<'_, Item>, key| layout.admit(key, Capacity::Write, least, now).map(drop);
-        // The ticket of the base stays; those of indexes are asked for once it is known which there are.
-        let base = layouts
-            .base
-            .admit(key.clone(), Capacity::Write, least, now)
-            .map_err(|throttled| Refused::Throttled { index: None, throttled })?;
+        let base = layouts.admit(key, Capacity::Write, Rate::Single, now)?;
         let old = base.item();
         let decision = decide(old.as_ref())?;
-        let new = match decision {
-            Decision::Put(item) => Some(item),
-            Decision::Delete => None,
-            Decision::Keep => old.clone(),
-            Decision::Refuse { attempted } => {
-                let existing = old.as_ref().map(Document::size);
-                let mut charges = Charges::none(self);
-                charges.table = dynamodb::charge(&Footprint::FailedWrite { existing, attempted });
-                base.leave(charges.table, now);
-                return Err(Refused::ConditionFailed { item: old, charges });
+        let plan = match self.plan(key, old, decision, Rate::Single) {
+            Ok(plan) => plan,
+            Err(refused) => {
+                if let Refused::ConditionFailed { charges, .. } = &refused {
+                    base.leave(charges.table, now);
+                }
+                return Err(refused);
             }
         };
-        let mut charges = Charges::none(self);
-        let before = old.as_ref().map(Document::size);
-        let after = new.as_ref().map(Document::size);
-        charges.table = dynamodb::charge(&Footprint::Write { before, after });
-        let (mut local, mut global) = (Vec::new(), Vec::new());
-        for (i, index) in self.definition.local.iter().enumerate() {
-            for change in changes(index, &self.definition.schema, key, old.as_ref(), new.as_ref())? {
-                charges.local[i] += change.charge;
-                local.push((i, change));
-            }
-        }
-        for (i, index) in self.definition.global.iter().enumerate() {
-            for change in changes(&index.index, &self.definition.schema, key, old.as_ref(), new.as_ref())? {
-                charges.global[i] += change.charge;
-                global.push((i, change));
-            }
-        }
-        if !self.local.is_empty() && after > before && base.collection_bytes() >= COLLECTION_BYTES_MAX {
-            return Err(Refused::CollectionFull);
-        }
-        for (i, change) in &global {
-            admit(&layouts.global[*i], change.key.clone()).map_err(|throttled| Refused::Throttled {
-                index: Some(self.definition.global[*i].index.name.clone()),
-                throttled,
-            })?;
-        }
-        for (layouts, writes, at) in [(&layouts.local, local, true), (&layouts.global, global, false)] {
-            for (i, change) in writes {
-                // Whoever was admitted may go below zero by what is in flight, which this is.
-                let charge = if at { RequestCharge::ZERO } else { change.charge };
-                let ticket = layouts[i].readmit(change.key, Capacity::Write);
-                write(ticket, change.item, charge, now)?;
-            }
-        }
-        let paid = charges.local.iter().fold(charges.table, |sum, charge| sum + *charge);
-        write(base, new.clone(), paid, now)?;
-        Ok(Written { old, new, charges })
+        plan.admit(self, &layouts, Rate::Single, now)?;
+        plan.carry_out(base, &layouts, now)
     }
-}
-
-/// The layouts that one write goes by.
-struct Layouts<'t> {
-    base: Layout<'t, Item>,
-    local: Vec<Layout<'t, Item>>,
-    global: Vec<Layout<'t, Item>>,
-}
-
-impl<'t> Layouts<'t> {
-    fn of(table: &'t DynamoTable, now: Instant) -> Self {
-        Self {
-            base: table.base.layout(now),
-            local: table.local.iter().map(|index| index.layout(now)).collect(),
-            global: table.global.iter().map(|index| index.layout(now)).collect(),
-        }
-    }
-}
-
-fn write(
-    ticket: Ticket<'_, Item>,
-    item: Option<Item>,
-    charge: RequestCharge,
-    now: Instant,
-) -> Result<(), Refused> {
-    match ticket.write(item, charge, now) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(ServiceError::validation(error.to_string()).into()),
-    }
-}
-
-/// What a write changes in an index: at most an entry that goes and one that comes ("Global secondary indexes": a changed key
-/// is a delete and a put; attributes that are not projected change nothing).
-fn changes(
-    index: &IndexDefinition,
-    table: &KeySchema,
-    key: &ItemKey,
-    old: Option<&Item>,
-    new: Option<&Item>,
-) -> Result<Vec<EntryChange>, ServiceError> {
-    // What is stored fitted the index when it was written.
-    let before = old.map(|old| index.entry(table, key, old)).transpose()?.flatten();
-    let after = new.map(|new| index.entry(table, key, new)).transpose()?.flatten();
-    let units = |before: Option<&Item>, after: Option<&Item>| {
-        let footprint =
-            Footprint::Write { before: before.map(Document::size), after: after.map(Document::size) };
-        dynamodb::charge(&footprint)
-    };
-    Ok(match (before, after) {
-        (None, None) => Vec::new(),
-        (Some((before, old)), Some((after, new))) if before == after => match old == new {
-            true => Vec::new(),
-            false => vec![EntryChange { charge: units(Some(&old), Some(&new)), key: after, item: Some(new) }],
-        },
-        (before, after) => {
-            let gone =
-                before.map(|(key, old)| EntryChange { charge: units(Some(&old), None), key, item: None });
-            let come =
-                after.map(|(key, new)| EntryChange { charge: units(None, Some(&new)), key, item: Some(new) });
-            gone.into_iter().chain(come).collect()
-        }
-    })
 }
