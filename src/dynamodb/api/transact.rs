@@ -438,3 +438,41 @@ fn feed(value: &Value, digest: &mut Md5) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_is_of_the_actions_whatever_the_order_of_members() {
+        let of = |body: &str| fingerprint(&Fields::parse(body.as_bytes()).unwrap());
+        let own = of(r#"{"TransactItems": [{"a": 1, "b": ["x", "y"]}], "ReturnConsumedCapacity": "TOTAL"}"#);
+        assert_eq!(own, of(r#"{"TransactItems": [{"b": ["x", "y"], "a": 1}]}"#));
+        for other in [
+            r#"{"TransactItems": [{"a": "1", "b": ["x", "y"]}]}"#,
+            r#"{"TransactItems": [{"a": 1, "b": ["xy"]}]}"#,
+            r#"{"TransactItems": [{"a": 1, "b": ["y", "x"]}]}"#,
+            r#"{"TransactItems": [{"a": 1}, {"b": ["x", "y"]}]}"#,
+            r#"{"TransactItems": [{"a": 1, "b": ["x"], "y": null}]}"#,
+            r#"{}"#,
+        ] {
+            assert_ne!(own, of(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn reasons_are_told_as_the_service_does() {
+        let conflict = ApiError::new("TransactionConflictException", "Transaction is ongoing for the item");
+        let full = ApiError::new("ItemCollectionSizeLimitExceededException", "Collection size exceeded.");
+        let error = cancelled([(None, None), (Some(conflict), None), (Some(full), None)].into_iter());
+        assert_eq!(
+            error.body()["Message"],
+            "Transaction cancelled, please refer cancellation reasons for specific reasons [None, TransactionConflict, \
+             ItemCollectionSizeLimitExceeded]"
+        );
+        assert_eq!(
+            error.body()["CancellationReasons"][2],
+            json!({"Code": "ItemCollectionSizeLimitExceeded", "Message": "Collection size exceeded."})
+        );
+    }
+}
