@@ -346,6 +346,7 @@ fn threads_transfer_between_accounts_and_the_sum_stays() {
             }
         }})
     };
+    let running = AtomicU64::new(8);
     let transfer = |thread: u64| {
         let mut random = Seed(thread).at(0);
         for round in 0..300 {
@@ -366,15 +367,15 @@ fn threads_transfer_between_accounts_and_the_sum_stays() {
                 }
             };
         }
+        running.fetch_sub(1, Ordering::Release);
     };
-    let look = |tries: u32| {
+    let look = || {
         let gets: Vec<Value> = (0..ACCOUNTS)
             .map(|id| json!({"Get": {"TableName": "accounts", "Key": account(&id.to_string())}}))
             .collect();
-        for _ in 0..tries {
-            if looks.load(Ordering::Relaxed) >= 20 {
-                break;
-            }
+        // Bounded, so that a thread that fails is not waited for without end.
+        for _ in 0..20_000 {
+            let last = running.load(Ordering::Acquire) == 0;
             match ask_at(&database, now(), "TransactGetItems", json!({ "TransactItems": gets })) {
                 Ok(answer) => {
                     let balance =
@@ -387,8 +388,10 @@ fn threads_transfer_between_accounts_and_the_sum_stays() {
                     let codes = codes(&Err(error));
                     let expected = ["None", "TransactionConflict", "ThrottlingError"];
                     assert!(codes.iter().all(|code| expected.contains(&code.as_str())), "{codes:?}");
-                    std::thread::yield_now();
                 }
+            }
+            if last {
+                break;
             }
         }
     };
@@ -399,10 +402,9 @@ fn threads_transfer_between_accounts_and_the_sum_stays() {
                 move || transfer(thread)
             }))
         });
-        // While eight threads write, most looks meet a transaction.
-        scope.spawn(|| look(1_000));
+        // While eight threads write, most looks meet a transaction; the last come when all is done.
+        (0..2).for_each(|_| drop(scope.spawn(look)));
     });
-    look(1);
     let end = Instant::from_secs(1_000);
     let balances = contents(database.table("accounts").unwrap().base(), end);
     let sum: i64 = balances.iter().map(|item| item["n"]["N"].as_str().unwrap().parse::<i64>().unwrap()).sum();
