@@ -53,6 +53,7 @@
 //! - [`Template`] computes synthetic keys: concatenated, with random, calculated or documented suffixes.
 //! - [`Profile`] is the physics of a service as data, every limit with its source.
 //! - [`client`] writes through such keys and merges what it reads back; [`graph`] is the Cosmos DB graph in process.
+//! - [`dynamodb`] is DynamoDB's data model and its expressions, exact, with the service's own refusals.
 //! - [`lab`] loads key designs side by side in virtual time; the `hotplate` command is a shell around it.
 
 pub mod budget;
@@ -61,6 +62,7 @@ pub mod client;
 pub mod clock;
 pub mod cluster;
 pub mod document;
+pub mod dynamodb;
 pub mod error;
 pub mod graph;
 pub mod heat;

@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
     &["cluster"],
     &["client"],
     &["sim"],
-    &["graph", "lab", "testkit"],
+    &["dynamodb", "graph", "lab", "testkit"],
 ];
 
 /// Lines of one file at the most: one noun a file.

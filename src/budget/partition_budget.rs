@@ -145,6 +145,12 @@ impl PartitionBudget {
         self
     }
 
+    /// The permit of a request that was admitted a moment ago.
+    pub(crate) fn readmit(&self, capacity: Capacity) -> Permit<'_> {
+        let ceiling = self.ceiling.as_ref().map(|budget| budget.gauge(capacity));
+        Permit { ceiling, allowance: self.allowance.budget().gauge(capacity), capacity }
+    }
+
     /// Admits a request, or says which limit stands in the way and for how long.
     ///
     /// # Errors

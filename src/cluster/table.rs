@@ -97,6 +97,11 @@ impl<D: Document> Table<D> {
         self.directory.get(key).map_or(0, |collection| collection.len())
     }
 
+    /// Bytes of a logical partition's items.
+    pub fn bytes_of(&self, key: &PartitionKey) -> Bytes {
+        self.directory.get(key).map_or(Bytes::ZERO, |collection| collection.bytes())
+    }
+
     /// How many physical partitions there are now.
     pub fn partition_count(&self) -> usize {
         self.map.load().len()

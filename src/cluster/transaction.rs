@@ -338,7 +338,7 @@ impl<D: Document> Table<D> {
         TransactionRefusal { action: Some(action), refusal: refuse.with_charge(total), charge: total }
     }
 
-    fn count_throttle(&self, key: &ItemKey) {
+    pub(super) fn count_throttle(&self, key: &ItemKey) {
         match self.directory.get(&key.partition) {
             Some(collection) => collection.heat.add_throttle(),
             None => {

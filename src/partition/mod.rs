@@ -187,6 +187,11 @@ impl PhysicalPartition {
         }
     }
 
+    /// A request that was admitted a moment ago and goes on.
+    pub(crate) fn readmit(&self, capacity: Capacity) -> Admitted<'_> {
+        Admitted { partition: self, permit: self.budget.readmit(capacity) }
+    }
+
     /// Admits a request that will cost about `expected`, which is what a refusal is counted as.
     ///
     /// # Errors

@@ -1,0 +1,68 @@
+//! The tables of one account in one region.
+
+use super::definition::TableDefinition;
+use super::table::DynamoTable;
+use super::token::Tokens;
+use crate::clock::Instant;
+use crate::error::{Error, Result};
+use crate::rng::Seed;
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A database: tables by name.
+#[derive(Debug)]
+pub struct Database {
+    seed: Seed,
+    tables: RwLock<BTreeMap<String, Arc<DynamoTable>>>,
+    tokens: Tokens,
+}
+
+impl Database {
+    /// An empty database. Where keys lie follows from the seed.
+    pub fn new(seed: Seed) -> Self {
+        Self { seed, tables: RwLock::default(), tokens: Tokens::default() }
+    }
+
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// When there is one of that name, or its throughput is absurd.
+    pub fn create(&self, definition: TableDefinition, now: Instant) -> Result<Arc<DynamoTable>> {
+        let mut tables = self.tables.write();
+        if tables.contains_key(&definition.name) {
+            return Err(Error::invalid(format!("Table already exists: {}", definition.name)));
+        }
+        let layout = self.seed.stream("layout").stream(&definition.name).at(0) as u32;
+        let name = definition.name.clone();
+        let table = Arc::new(DynamoTable::new(definition, layout, now)?);
+        tables.insert(name, Arc::clone(&table));
+        Ok(table)
+    }
+
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<Arc<DynamoTable>> {
+        self.tables.read().get(name).cloned()
+    }
+
+    /// The tokens of transactions.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// Removes a table, and answers it.
+    pub fn delete(&self, name: &str) -> Option<Arc<DynamoTable>> {
+        self.tables.write().remove(name)
+    }
+
+    /// The names of all tables after `after`, in order, at most so many.
+    pub fn names(&self, after: Option<&str>, limit: usize) -> Vec<String> {
+        let from = after.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        self.tables
+            .read()
+            .range::<str, _>((from, std::ops::Bound::Unbounded))
+            .map(|(name, _)| name.clone())
+            .take(limit)
+            .collect()
+    }
+}
