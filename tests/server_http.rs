@@ -9,10 +9,9 @@ use hotplate::server::{
     AdminResponse, Api, ApiRequest, ApiResponse, Database, Limits, Routes, Server, ServerOptions,
 };
 use serde_json::{Value, json};
-use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wire::{AUTHORIZATION, Answer, Client, head, post};
+use wire::{Answer, Client, head, post};
 
 /// Answers with what it was asked; `Sleep` takes its time, `Panic` fails.
 struct Echo;
@@ -25,7 +24,7 @@ impl Api for Echo {
 
     fn answer(&self, request: &ApiRequest<'_>) -> ApiResponse {
         match request.operation {
-            "Sleep" => std::thread::sleep(Duration::from_millis(300)),
+            "Sleep" => std::thread::sleep(Duration::from_secs(1)),
             "Panic" => panic!("on purpose"),
             "Size" => return ApiResponse::ok(request.body.len().to_string()),
             "ListTables" => return ApiResponse::ok(request.body),
@@ -264,6 +263,9 @@ fn a_connection_is_kept_and_may_be_pipelined() {
     for n in 0..50 {
         assert_eq!(client.answer().text(), format!("[{n}]"));
     }
+    // An answer does not wait for the request behind it to be whole.
+    client.send(post("ListTables", "[1]") + "POST / HTTP");
+    assert_eq!(client.answer().text(), "[1]");
 }
 
 #[test]
@@ -397,8 +399,11 @@ fn two_hundred_connections_are_served_at_once_and_more_than_allowed_are_told() {
     let mut third = Client::connect(server.address());
     assert_eq!(third.answer().status, 503);
     drop(kept);
-    std::thread::sleep(Duration::from_millis(100));
-    assert_serves(&server);
+    // The server notices in its own time.
+    let began = Instant::now();
+    while once(&server, post("ListTables", "{}")).status != 200 {
+        assert!(began.elapsed() < Duration::from_secs(10));
+    }
 }
 
 #[test]
@@ -411,13 +416,13 @@ fn stopping_finishes_what_is_in_flight_and_takes_no_more() {
     let mut busy = Client::connect(address);
     busy.send(post("Sleep", "{}"));
     std::thread::sleep(Duration::from_millis(100));
+    let admin = server.admin_url().unwrap();
+    let mut admin = Client::connect(admin.strip_prefix("http://").unwrap().parse().unwrap());
     let stopper = server.stopper();
     stopper.stop();
     stopper.stop();
     std::thread::sleep(Duration::from_millis(50));
     assert!(std::net::TcpStream::connect(address).is_err());
-    let admin = server.admin_url().unwrap();
-    let mut admin = Client::connect(admin.strip_prefix("http://").unwrap().parse().unwrap());
     admin.send(format!("{}\r\n", head("GET", "/_/health/ready")));
     let ready = admin.answer();
     assert_eq!((ready.status, ready.json()), (503, json!({ "ready": false })));
@@ -486,10 +491,4 @@ fn a_port_that_is_taken_is_said() {
         Server::start(ServerOptions { port, ..ServerOptions::default() }, Arc::new(Echo)).unwrap_err();
     assert!(error.to_string().contains(&format!("cannot listen on 127.0.0.1:{port}: ")), "{error}");
     assert_eq!(server.endpoint(), format!("http://127.0.0.1:{port}"));
-    assert!(AUTHORIZATION.contains("eu-west-1"));
-    let mut nothing = String::new();
-    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
-    stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
-    stream.read_to_string(&mut nothing).unwrap();
-    assert!(nothing.starts_with("HTTP/1.0 200 OK"), "{nothing}");
 }

@@ -91,7 +91,7 @@ pub(super) async fn serve(
     let mut builder = hyper::server::conn::http1::Builder::new();
     // The buffer's limit stops a head that never ends, the header's one that came whole.
     let header_bytes = limits.header_bytes.max(8 * 1024);
-    builder.pipeline_flush(true).max_header_size(header_bytes).max_buf_size(header_bytes);
+    builder.max_header_size(header_bytes).max_buf_size(header_bytes);
     // Ours tells a connection that stands idle from one that dawdles; hyper's does not.
     builder.header_read_timeout(None);
     let mut connection = pin!(builder.serve_connection(io, service));

@@ -6,7 +6,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Credentials that are complete and prove nothing.
-pub(crate) const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=key/20261201/eu-west-1/dynamodb/aws4_request, \
+const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=key/20261201/eu-west-1/dynamodb/aws4_request, \
                                         SignedHeaders=host;x-amz-date, Signature=00";
 
 /// The first lines of a request.
@@ -29,13 +29,14 @@ pub(crate) fn signed(operation: &str, body: &str, access_key: &str, secret: &str
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     // Only the day needs a calendar; count it from a known one.
     let (mut day, mut year) = (seconds / 86_400 - 20_454, 2026);
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    while day >= 365 + u64::from(is_leap(year)) {
-        day -= 365 + u64::from(is_leap(year));
+    // Before 2100, when every fourth year is one.
+    let is_leap = u64::is_multiple_of;
+    while day >= 365 + u64::from(is_leap(year, 4)) {
+        day -= 365 + u64::from(is_leap(year, 4));
         year += 1;
     }
     let mut month = 1;
-    for length in [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+    for length in [31, 28 + u64::from(is_leap(year, 4)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
         if day < length {
             break;
         }
