@@ -12,6 +12,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Connections that ask at once.
@@ -32,7 +33,9 @@ const PAGE_BYTES: f64 = 4_096.0;
 /// The variable that tells a child process to measure memory.
 const SUBJECT: &str = "HOTPLATE_BENCH_SERVER";
 
-struct Echo;
+/// Counts what it answers, so that a figure is of requests that were served.
+#[derive(Default)]
+struct Echo(AtomicUsize);
 
 impl Api for Echo {
     fn has_operation(&self, _: &str, _: &str) -> bool {
@@ -40,13 +43,15 @@ impl Api for Echo {
     }
 
     fn answer(&self, request: &ApiRequest<'_>) -> ApiResponse {
+        self.0.fetch_add(1, Ordering::Relaxed);
         ApiResponse::ok(request.body)
     }
 }
 
-fn start() -> Server {
+fn start() -> (Server, Arc<Echo>) {
     let options = ServerOptions { admin_port: Some(0), ..ServerOptions::default() };
-    Server::start(options, Arc::new(Echo)).expect("free ports")
+    let api = Arc::new(Echo::default());
+    (Server::start(options, Arc::<Echo>::clone(&api)).expect("free ports"), api)
 }
 
 /// A request as an SDK sends it, with 200 bytes of body.
@@ -73,11 +78,14 @@ fn ask(stream: &mut TcpStream, request: &[u8], times: usize) {
         let mut read = 0;
         // All answers are of one length, which the first tells.
         while read < length.unwrap_or(usize::MAX) {
-            read += stream.read(&mut buffer[read..]).expect("the server answers");
+            let more = stream.read(&mut buffer[read..]).expect("the server answers");
+            assert!(more > 0, "the server keeps the connection");
+            read += more;
             if length.is_none() && buffer[..read].ends_with(b"}}}") {
                 length = Some(read);
             }
         }
+        assert!(buffer.starts_with(b"HTTP/1.1 200 ") && buffer[..read].ends_with(b"}}}"));
     }
 }
 
@@ -91,7 +99,7 @@ fn connect(address: SocketAddr) -> TcpStream {
 fn first_answer() -> f64 {
     let request = request();
     harness::seconds(|| {
-        let server = start();
+        let (server, _) = start();
         ask(&mut connect(server.address()), &request, 1);
         // Stopping is not measured.
         std::mem::forget(server);
@@ -120,7 +128,7 @@ fn resident() -> Option<f64> {
 /// Prints what this process holds: bare, with a server that has answered, and with idle connections.
 fn memory() {
     let Some(bare) = resident() else { return };
-    let server = start();
+    let (server, _) = start();
     ask(&mut connect(server.address()), &request(), 1);
     let serving = resident().unwrap_or(0.0);
     let mut streams: Vec<TcpStream> = (0..IDLE).map(|_| connect(server.address())).collect();
@@ -148,10 +156,11 @@ fn main() {
     } else {
         println!("this system does not tell how much memory a process has");
     }
-    let server = start();
+    let (server, api) = start();
     for connections in [1, CONNECTIONS] {
         let best = (0..ROUNDS).map(|_| rate(server.address(), connections)).fold(0.0, f64::max);
         let what = format!("requests/s over {connections} keep-alive connections, best of {ROUNDS}");
         println!("{what:<58} {best:>9.0} (client on the same cores)");
     }
+    assert_eq!(api.0.load(Ordering::Relaxed), (1 + CONNECTIONS) * REQUESTS * ROUNDS);
 }
