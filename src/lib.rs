@@ -73,6 +73,8 @@ pub mod physics;
 pub mod profile;
 pub mod ring;
 pub mod rng;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod sim;
 mod store;
 #[cfg(feature = "testkit")]

@@ -7,6 +7,9 @@
 
 mod compare;
 mod emit;
+#[cfg(feature = "server")]
+#[expect(dead_code, reason = "becomes a command with the API that answers")]
+mod exec;
 mod input;
 mod output;
 mod page;
@@ -18,6 +21,9 @@ mod run_csv;
 mod run_page;
 mod run_text;
 mod scenario;
+#[cfg(feature = "server")]
+#[expect(dead_code, reason = "becomes a command with the API that answers")]
+mod serve;
 mod side_by_side;
 mod sweep_page;
 mod table;

@@ -16,6 +16,12 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Says on stderr what went wrong, where the exit code is somebody else's to choose. Nobody may be reading it.
+#[cfg(feature = "server")]
+pub(crate) fn complain(what: &str) {
+    let _ = writeln!(std::io::stderr(), "error: {what}");
+}
+
 /// Whether two paths lead to one file that is there.
 pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
