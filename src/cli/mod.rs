@@ -8,7 +8,6 @@
 mod compare;
 mod emit;
 #[cfg(feature = "server")]
-#[expect(dead_code, reason = "becomes a command with the API that answers")]
 mod exec;
 mod input;
 mod output;
@@ -22,7 +21,6 @@ mod run_page;
 mod run_text;
 mod scenario;
 #[cfg(feature = "server")]
-#[expect(dead_code, reason = "becomes a command with the API that answers")]
 mod serve;
 mod side_by_side;
 mod sweep_page;

@@ -38,6 +38,7 @@ mod dynamodb;
 mod listener;
 mod options;
 mod request_id;
+mod service;
 mod signal;
 pub mod sigv4;
 
@@ -46,4 +47,5 @@ pub use api::{Api, ApiRequest, ApiResponse, Database};
 pub use auth::Credentials;
 pub use listener::{Server, Stopper};
 pub use options::{Limits, ServerOptions};
+pub use service::DynamoDb;
 pub use signal::Signal;
