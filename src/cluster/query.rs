@@ -1,6 +1,7 @@
 //! Queries: the items of one logical partition in sort-key order.
 
 use super::continuation::{Cursor, fingerprint};
+use super::scan::minus;
 use super::table::{holders, route};
 use super::{Continuation, Page, Refusal, Table};
 use crate::budget::Capacity;
@@ -32,6 +33,8 @@ pub struct Query {
     limit: Option<usize>,
     consistency: Consistency,
     continuation: Option<Continuation>,
+    /// Bytes that the same request has read elsewhere.
+    before: Option<Bytes>,
 }
 
 impl Query {
@@ -45,6 +48,7 @@ impl Query {
             limit: None,
             consistency: Consistency::Eventual,
             continuation: None,
+            before: None,
         }
     }
 
@@ -71,6 +75,12 @@ impl Query {
     /// Beginning where another page of the same query ended.
     pub fn after(self, continuation: Continuation) -> Self {
         Self { continuation: Some(continuation), ..self }
+    }
+
+    /// As one more part of a request that has read so many bytes in other physical partitions: page size and charge are
+    /// those of the whole, and the page costs what it adds.
+    pub fn on_top_of(self, evaluated: Bytes) -> Self {
+        Self { before: Some(evaluated), ..self }
     }
 
     /// The logical partition it asks for. This and what follows is for a backend that sends the query elsewhere.
@@ -184,7 +194,8 @@ impl<D: Document> Table<D> {
             let consistency = query.consistency;
             self.charge(&Footprint::Page { evaluated, items, partitions, consistency, kind: PageKind::Query })
         };
-        let searched = u32::from(!resumed);
+        let before = query.before.unwrap_or_default();
+        let searched = u32::from(!resumed && query.before.is_none());
         let admitted =
             partition.admit(Capacity::Read, now, || page(Bytes::ZERO, 0, 1)).inspect_err(|_| {
                 match &collection {
@@ -215,7 +226,8 @@ impl<D: Document> Table<D> {
                 if passes || !indexed {
                     let size = item.size();
                     let full = query.limit.is_some_and(|limit| read >= limit)
-                        || (read > 0 && evaluated + size > self.rules.page_max());
+                        || ((read > 0 || before > Bytes::ZERO)
+                            && before + evaluated + size > self.rules.page_max());
                     if full {
                         more = true;
                         break;
@@ -229,7 +241,10 @@ impl<D: Document> Table<D> {
                 }
             }
         }
-        let charge = page(evaluated, read as u64, searched);
+        let charge = match query.before {
+            None => page(evaluated, read as u64, searched),
+            Some(before) => minus(&page(before + evaluated, read as u64, searched), &page(before, 0, 0)),
+        };
         let paid = admitted.settle(&charge, now);
         partition.sample(&token, first.as_ref().unwrap_or(&SortKey::none()), now);
         match &collection {

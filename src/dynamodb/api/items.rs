@@ -97,7 +97,7 @@ fn given(fields: &Fields, names: &[&'static str]) -> Vec<(&'static str, bool)> {
     names.iter().map(|name| (*name, fields.has(name))).collect()
 }
 
-fn interfaces(
+pub(super) fn interfaces(
     fields: &Fields,
     expressions: &[&'static str],
     legacy: &[&'static str],
@@ -112,13 +112,13 @@ fn interfaces(
     Ok(())
 }
 
-fn placeholders(fields: &mut Fields) -> Result<Placeholders, ApiError> {
+pub(super) fn placeholders(fields: &mut Fields) -> Result<Placeholders, ApiError> {
     let names = fields.take("ExpressionAttributeNames");
     let values = fields.take("ExpressionAttributeValues");
     Ok(Placeholders::from_json(names, values)?)
 }
 
-fn attributes(fields: &mut Fields, name: &str) -> Result<Option<Attributes>, ApiError> {
+pub(super) fn attributes(fields: &mut Fields, name: &str) -> Result<Option<Attributes>, ApiError> {
     let Some(value) = fields.take(name) else { return Ok(None) };
     Attributes::check_shape(&value)?;
     Ok(Some(Attributes::from_json(value)?))
@@ -193,7 +193,8 @@ pub(super) fn update(call: &Call<'_>, mut fields: Fields) -> Answer {
     let condition = condition(&mut fields, &mut placeholders)?;
     placeholders.check_used()?;
     let table = table(call, &common.table_name)?;
-    let schema = &table.definition().schema;
+    let definition = table.definition();
+    let schema = &definition.schema;
     let key = schema.of_request(&named)?;
     if let Some(update) = &update {
         schema.check_updated(update.heads())?;

@@ -11,6 +11,10 @@ mod capacity;
 mod error;
 mod fields;
 mod items;
+mod query;
+mod read_request;
+mod read_target;
+mod scan;
 
 pub use capacity::ReturnConsumedCapacity;
 pub use error::ApiError;
@@ -39,6 +43,8 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("DeleteItem", items::delete),
     ("GetItem", items::get),
     ("PutItem", items::put),
+    ("Query", query::query),
+    ("Scan", scan::scan),
     ("UpdateItem", items::update),
 ];
 

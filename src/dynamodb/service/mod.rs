@@ -11,9 +11,12 @@
 mod database;
 mod definition;
 mod index;
+mod settings;
 mod table;
 
 pub use database::Database;
 pub use definition::{Billing, GlobalIndex, IndexDefinition, IndexProjection, TableDefinition};
+pub(in crate::dynamodb) use index::entry_key;
 pub use index::{IndexBounds, entry_bounds};
+pub use settings::Settings;
 pub use table::{Charges, Decision, DynamoTable, Refused, Written};

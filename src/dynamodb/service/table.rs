@@ -11,26 +11,28 @@
 use super::super::error::ServiceError;
 use super::super::item::Item;
 use super::super::key::KeySchema;
-use super::definition::{IndexDefinition, TableDefinition};
-use crate::budget::{Capacity, Throttled};
+use super::definition::{Billing, IndexDefinition, TableDefinition};
+use super::settings::Settings;
+use crate::budget::{Capacity, Rate, Throttled};
 use crate::charge::{Footprint, RequestCharge, dynamodb};
 use crate::clock::Instant;
 use crate::cluster::{Layout, Table, Ticket};
 use crate::document::Document;
 use crate::error::Result;
-use crate::key::ItemKey;
-use crate::profile::Profile;
+use crate::key::{ItemKey, Placement};
+use crate::profile::{Profile, Throughput};
 use crate::units::{Bytes, WriteUnits};
 use ahash::AHasher;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Locks over which the items of a table are spread.
 const STRIPES: usize = 64;
 
-/// Units of a local index's own, which nothing draws on: the table pays.
-const UNUSED: u64 = 1;
+/// Units a second of a local index's own, which are never short: its table pays for it and is asked for admission.
+const LOCAL_UNITS: u64 = Rate::MAX_UNITS_PER_SEC;
 
 /// "Item collections": with a local index, the items of a partition key and their entries are 10 GB at the most.
 const COLLECTION_BYTES_MAX: u64 = 10 << 30;
@@ -38,7 +40,10 @@ const COLLECTION_BYTES_MAX: u64 = 10 << 30;
 /// A table.
 #[derive(Debug)]
 pub struct DynamoTable {
-    definition: TableDefinition,
+    /// Key and indexes stay as they were at creation; how they are paid for may change.
+    definition: RwLock<Arc<TableDefinition>>,
+    settings: RwLock<Settings>,
+    layout: u32,
     base: Table<Item>,
     local: Vec<Table<Item>>,
     global: Vec<Table<Item>>,
@@ -148,7 +153,13 @@ impl DynamoTable {
         if !definition.local.is_empty() {
             profile = profile.with_local_index();
         }
-        let elsewhere = Profile::dynamodb_provisioned(UNUSED, UNUSED)?.with_partitions(1)?;
+        let plenty = Rate::per_second(LOCAL_UNITS)?;
+        let plenty = Throughput::ReadWrite { read: plenty, write: plenty };
+        let elsewhere = Profile::dynamodb_provisioned(1, 1)?
+            .with_throughput(plenty)?
+            .with_partition_throughput(plenty)?
+            .with_heat_splits(None)
+            .with_placement(Placement::Seeded { layout });
         let local =
             definition.local.iter().map(|index| Table::new(index.name.as_str(), elsewhere.clone(), now));
         let global = definition.global.iter().map(|global| {
@@ -161,13 +172,50 @@ impl DynamoTable {
             global: global.collect::<Result<_>>()?,
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             busy: Mutex::new(BTreeSet::new()),
-            definition,
+            settings: RwLock::new(Settings::at(now)),
+            layout,
+            definition: RwLock::new(Arc::new(definition)),
         })
     }
 
-    /// What it is.
-    pub fn definition(&self) -> &TableDefinition {
-        &self.definition
+    /// What it is now.
+    pub fn definition(&self) -> Arc<TableDefinition> {
+        Arc::clone(&self.definition.read())
+    }
+
+    /// What is set on it beside its definition, as it is now.
+    pub fn settings(&self) -> Settings {
+        self.settings.read().clone()
+    }
+
+    /// Changes what is set on it.
+    pub fn set<T>(&self, change: impl FnOnce(&mut Settings) -> T) -> T {
+        change(&mut self.settings.write())
+    }
+
+    /// Has the table and its global indexes paid for in another way: the table first, then the indexes in the order of
+    /// the definition. Burst credit is carried over; whether it accrues is as at creation.
+    ///
+    /// # Errors
+    /// When a throughput is zero or absurd. What comes before it in the order has changed then.
+    pub fn set_billing(&self, table: Billing, global: &[Billing], now: Instant) -> Result<()> {
+        let mut definition = self.definition.write();
+        let mut next = (**definition).clone();
+        let resources = std::iter::once((&self.base, &mut next.billing, table)).chain(
+            self.global
+                .iter()
+                .zip(next.global.iter_mut().map(|global| &mut global.billing))
+                .zip(global)
+                .map(|((index, billing), wanted)| (index, billing, *wanted)),
+        );
+        for (resource, billing, wanted) in resources {
+            if *billing != wanted {
+                resource.set_throughput(*wanted.profile(self.layout)?.throughput(), now)?;
+                *billing = wanted;
+            }
+        }
+        *definition = Arc::new(next);
+        Ok(())
     }
 
     /// Its items.
@@ -205,6 +253,7 @@ impl DynamoTable {
         if self.busy.lock().contains(key) {
             return Err(Refused::Conflict);
         }
+        let definition = self.definition();
         let layouts = Layouts::of(self, now);
         let least = RequestCharge::write(WriteUnits::from_units(1));
         let admit = |layout: &Layout<'_, Item>, key| layout.admit(key, Capacity::Write, least, now).map(drop);
@@ -232,14 +281,14 @@ impl DynamoTable {
         let after = new.as_ref().map(Document::size);
         charges.table = dynamodb::charge(&Footprint::Write { before, after });
         let (mut local, mut global) = (Vec::new(), Vec::new());
-        for (i, index) in self.definition.local.iter().enumerate() {
-            for change in changes(index, &self.definition.schema, key, old.as_ref(), new.as_ref())? {
+        for (i, index) in definition.local.iter().enumerate() {
+            for change in changes(index, &definition.schema, key, old.as_ref(), new.as_ref())? {
                 charges.local[i] += change.charge;
                 local.push((i, change));
             }
         }
-        for (i, index) in self.definition.global.iter().enumerate() {
-            for change in changes(&index.index, &self.definition.schema, key, old.as_ref(), new.as_ref())? {
+        for (i, index) in definition.global.iter().enumerate() {
+            for change in changes(&index.index, &definition.schema, key, old.as_ref(), new.as_ref())? {
                 charges.global[i] += change.charge;
                 global.push((i, change));
             }
@@ -249,7 +298,7 @@ impl DynamoTable {
         }
         for (i, change) in &global {
             admit(&layouts.global[*i], change.key.clone()).map_err(|throttled| Refused::Throttled {
-                index: Some(self.definition.global[*i].index.name.clone()),
+                index: Some(definition.global[*i].index.name.clone()),
                 throttled,
             })?;
         }
