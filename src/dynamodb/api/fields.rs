@@ -169,6 +169,16 @@ impl Constraints {
         self.0.push(message.into());
     }
 
+    /// Whether there is nothing to tell so far.
+    pub(super) fn is_met(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Notes what others found, after what is there.
+    pub(super) fn append(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     /// A number in a range.
     pub(super) fn number(&mut self, value: Option<i64>, at: &str, least: i64, most: i64) {
         let Some(value) = value else { return };

@@ -8,6 +8,7 @@
 //! here answers `UnknownOperationException`, which names it.
 
 mod capacity;
+mod definition_request;
 mod error;
 mod fields;
 mod items;
@@ -15,6 +16,9 @@ mod query;
 mod read_request;
 mod read_target;
 mod scan;
+mod table_description;
+mod tables;
+mod tags;
 
 pub use capacity::ReturnConsumedCapacity;
 pub use error::ApiError;
@@ -40,12 +44,24 @@ type Operation = fn(&Call<'_>, Fields) -> Answer;
 
 /// Every operation that is here, in alphabetical order.
 const OPERATIONS: &[(&str, Operation)] = &[
+    ("CreateTable", tables::create),
     ("DeleteItem", items::delete),
+    ("DeleteTable", tables::delete),
+    ("DescribeEndpoints", tables::endpoints),
+    ("DescribeLimits", tables::limits),
+    ("DescribeTable", tables::describe),
+    ("DescribeTimeToLive", tags::describe_ttl),
     ("GetItem", items::get),
+    ("ListTables", tables::list),
+    ("ListTagsOfResource", tags::list),
     ("PutItem", items::put),
     ("Query", query::query),
     ("Scan", scan::scan),
+    ("TagResource", tags::tag),
+    ("UntagResource", tags::untag),
     ("UpdateItem", items::update),
+    ("UpdateTable", tables::update),
+    ("UpdateTimeToLive", tags::update_ttl),
 ];
 
 /// Carries an operation out.

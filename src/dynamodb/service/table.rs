@@ -21,6 +21,7 @@ use crate::document::Document;
 use crate::error::Result;
 use crate::key::{ItemKey, Placement};
 use crate::profile::{Profile, Throughput};
+use crate::rng::Seed;
 use crate::units::{Bytes, WriteUnits};
 use ahash::AHasher;
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -181,6 +182,20 @@ impl DynamoTable {
     /// What it is now.
     pub fn definition(&self) -> Arc<TableDefinition> {
         Arc::clone(&self.definition.read())
+    }
+
+    /// What tells it from a table of the same name at another time: a UUID.
+    pub fn id(&self) -> String {
+        let seed =
+            Seed(u64::from(self.layout)).stream("table-id").child(self.settings.read().created.nanos());
+        let (a, b) = (seed.at(0), seed.at(1));
+        let (first, second, third) = (a >> 32, (a >> 16) & 0xffff, a & 0x0fff);
+        // Version 4, variant 1.
+        format!(
+            "{first:08x}-{second:04x}-4{third:03x}-{:04x}-{:012x}",
+            (b >> 48) & 0x3fff | 0x8000,
+            b & 0xffff_ffff_ffff
+        )
     }
 
     /// What is set on it beside its definition, as it is now.
