@@ -78,7 +78,8 @@ impl Query {
     }
 
     /// As one more part of a request that has read so many bytes in other physical partitions: page size and charge are
-    /// those of the whole, and the page costs what it adds.
+    /// those of the whole, and the page costs what it adds. One that has no room for an item is empty and has no
+    /// continuation.
     pub fn on_top_of(self, evaluated: Bytes) -> Self {
         Self { before: Some(evaluated), ..self }
     }

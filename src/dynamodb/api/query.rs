@@ -109,8 +109,9 @@ fn pages(
             Err(refusal) => return Err(refusal),
         };
         charge += page.charge;
-        let more = page.continuation.is_some();
         let nothing = page.items.is_empty();
+        // The page before had more, so an empty one has no room for it.
+        let more = page.continuation.is_some() || nothing && !entries.is_empty();
         entries.extend(page.items);
         let full = request.limit.is_some_and(|limit| entries.len() >= limit);
         let last = entries.last().map(|(key, _)| key.sort.clone());
