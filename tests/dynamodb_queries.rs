@@ -1,6 +1,6 @@
 //! DynamoDB's Query, Scan and operations on tables as a client meets them: JSON in, JSON or an exception out.
 
-use hotplate::dynamodb::api::{ApiError, Call, execute};
+use hotplate::dynamodb::api::{ApiError, Call, execute, operations};
 use hotplate::dynamodb::service::Database;
 use hotplate::dynamodb::{Number, partition_key, sort_key};
 use hotplate::ring::RingPoint;
@@ -499,6 +499,94 @@ fn what_is_wrong_with_a_read_is_told_in_the_services_words() {
         (missing.kind(), missing.message()),
         ("ResourceNotFoundException", "Requested resource not found")
     );
+}
+
+/// Whatever stands where a member is expected, an operation answers or refuses; it does not panic.
+#[test]
+fn odd_members_are_refused() {
+    let service = Service::new();
+    table(&service, true, all());
+    let names = [
+        "TableName",
+        "IndexName",
+        "Select",
+        "Limit",
+        "Segment",
+        "TotalSegments",
+        "ExclusiveStartKey",
+        "ConsistentRead",
+        "ScanIndexForward",
+        "KeyConditionExpression",
+        "KeyConditions",
+        "QueryFilter",
+        "ScanFilter",
+        "FilterExpression",
+        "ProjectionExpression",
+        "AttributesToGet",
+        "ConditionalOperator",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "ReturnConsumedCapacity",
+        "AttributeDefinitions",
+        "KeySchema",
+        "BillingMode",
+        "ProvisionedThroughput",
+        "LocalSecondaryIndexes",
+        "GlobalSecondaryIndexes",
+        "GlobalSecondaryIndexUpdates",
+        "DeletionProtectionEnabled",
+        "TableClass",
+        "Tags",
+        "TagKeys",
+        "ResourceArn",
+        "TimeToLiveSpecification",
+        "Key",
+        "Item",
+    ];
+    let odd = [
+        json!(""),
+        json!("tab"),
+        json!("arn:aws:dynamodb:us-east-1:000000000000:table/"),
+        json!("#a = :b"),
+        json!(-1),
+        json!(1e300),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(2_147_483_648_u64),
+        json!(true),
+        json!([]),
+        json!({}),
+        json!([null]),
+        json!([[]]),
+        json!([{}]),
+        json!([""]),
+        json!({"": {}}),
+        json!({"p": {"S": "a"}}),
+        json!({"p": {"S": ""}, "s": {"N": "1"}}),
+        json!({"ReadCapacityUnits": u64::MAX, "WriteCapacityUnits": 1e12}),
+        json!({"ReadCapacityUnits": 900_000_000_000_u64, "WriteCapacityUnits": 1}),
+        json!([{"AttributeName": "p", "AttributeType": "S", "KeyType": "HASH"}]),
+    ];
+    for operation in operations().filter(|operation| *operation != "DeleteTable") {
+        for first in names {
+            for value in &odd {
+                let mut body = json!({
+                    "TableName": "tab", "KeyConditionExpression": "p = :p",
+                    "ExpressionAttributeValues": {":p": {"S": "a"}},
+                    "AttributeDefinitions": attributes(&[("p", "S")]), "KeySchema": keys("p", None),
+                    "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+                });
+                if operation == "Scan" {
+                    body = json!({"TableName": "tab", "FilterExpression": "a = :p",
+                        "ExpressionAttributeValues": {":p": {"S": "a"}}});
+                }
+                body[first] = value.clone();
+                if let Err(error) = service.ask(operation, &body) {
+                    assert_ne!(error.kind(), "InternalServerError", "{operation} {body}");
+                }
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

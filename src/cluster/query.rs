@@ -259,3 +259,33 @@ impl<D: Document> Table<D> {
         Ok(Page { items, continuation, charge, partitions: vec![partition.id()] })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+    use crate::ring::RingPoint;
+    use std::sync::Arc;
+
+    #[test]
+    fn parts_of_one_request_cost_what_it_costs_in_one() {
+        let now = Instant::START;
+        let table: Table<Arc<[u8]>> = Table::new("t", Profile::dynamodb_on_demand(), now).unwrap();
+        let item: Arc<[u8]> = vec![0; 3_000].into();
+        (0..4_u64).for_each(|n| drop(table.put(&ItemKey::new("k", n), Arc::clone(&item), now).unwrap()));
+        let whole = table.query(&Query::of("k"), now).unwrap();
+        let token = table.token(&"k".into());
+        let id = table.partition_of(&ItemKey::new("k", 0_u64));
+        table.split(id, Some(RingPoint::inside(token, 1_u64.into())), now).unwrap();
+        let first = table.query(&Query::of("k"), now).unwrap();
+        assert_eq!((first.items.len(), first.continuation.is_some()), (1, true));
+        let after = Bound::Excluded(first.items[0].0.sort.clone());
+        let rest = Query::of("k").between(after, Bound::Unbounded);
+        // Alone each part is rounded up.
+        assert!(first.charge + table.query(&rest, now).unwrap().charge > whole.charge);
+        let second = table.query(&rest.clone().on_top_of(Bytes(3_000)), now).unwrap();
+        assert_eq!((second.items.len(), first.charge + second.charge), (3, whole.charge));
+        let full = table.query(&rest.on_top_of(table.profile().page_max()), now).unwrap();
+        assert_eq!((full.items.len(), full.continuation), (0, None));
+    }
+}

@@ -356,3 +356,31 @@ pub(super) fn minus(total: &RequestCharge, before: &RequestCharge) -> RequestCha
         request: RequestUnits::from_milli(total.request.milli().saturating_sub(before.request.milli())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_scan_goes_on_after_an_item_that_is_gone_and_only_in_its_segment() {
+        let now = Instant::START;
+        let table: Table<Value> = Table::new("t", Profile::dynamodb_on_demand(), now).unwrap();
+        let key = |n: u64| ItemKey::new(format!("k{n}"), 0_u64);
+        (0..20).for_each(|n| drop(table.put(&key(n), json!(n), now).unwrap()));
+        let all = table.scan(&Scan::default(), now).unwrap().items;
+        let gone = all[7].0.clone();
+        table.delete(&gone, now).unwrap();
+        let position = table.scan_position(&ScanPart::All, &gone).unwrap().unwrap();
+        let rest = table.scan(&Scan::default().after(position), now).unwrap().items;
+        assert_eq!(rest, all[8..]);
+        let of = SEGMENTS_MAX;
+        let within = |index| table.scan_position(&ScanPart::Segment { index, of }, &gone).unwrap().is_some();
+        let token = table.token(&gone.partition).leading_u128();
+        let own = (token / (u128::MAX / u128::from(of))) as u32;
+        assert!(within(own) || within(own.saturating_sub(1)));
+        assert!(!within((own + 2) % of));
+        assert!(table.scan_position(&ScanPart::Segment { index: 0, of: of + 1 }, &gone).is_err());
+    }
+}

@@ -120,6 +120,10 @@ mod tests {
         assert_eq!(placement.even_bounds(10).len(), 9);
         let cosmos = Placement::Cosmos { version: EpkVersion::V2 };
         assert_eq!(cosmos.even_bounds(2)[0].to_string(), "20000000000000000000000000000000");
+        for (placement, n) in [(placement, 7), (placement, 8), (cosmos, 5)] {
+            let one_by_one: Vec<Token> = (1..n).map(|i| placement.even_bound(n, i)).collect();
+            assert_eq!(one_by_one, placement.even_bounds(n));
+        }
     }
 
     #[test]
