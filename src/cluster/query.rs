@@ -1,6 +1,7 @@
 //! Queries: the items of one logical partition in sort-key order.
 
 use super::continuation::{Cursor, fingerprint};
+use super::scan::minus;
 use super::table::{holders, route};
 use super::{Continuation, Page, Refusal, Table};
 use crate::budget::Capacity;
@@ -32,6 +33,8 @@ pub struct Query {
     limit: Option<usize>,
     consistency: Consistency,
     continuation: Option<Continuation>,
+    /// Bytes that the same request has read elsewhere.
+    before: Option<Bytes>,
 }
 
 impl Query {
@@ -45,6 +48,7 @@ impl Query {
             limit: None,
             consistency: Consistency::Eventual,
             continuation: None,
+            before: None,
         }
     }
 
@@ -71,6 +75,13 @@ impl Query {
     /// Beginning where another page of the same query ended.
     pub fn after(self, continuation: Continuation) -> Self {
         Self { continuation: Some(continuation), ..self }
+    }
+
+    /// As one more part of a request that has read so many bytes in other physical partitions: page size and charge are
+    /// those of the whole, and the page costs what it adds. One that has no room for an item is empty and has no
+    /// continuation.
+    pub fn on_top_of(self, evaluated: Bytes) -> Self {
+        Self { before: Some(evaluated), ..self }
     }
 
     /// The logical partition it asks for. This and what follows is for a backend that sends the query elsewhere.
@@ -184,7 +195,8 @@ impl<D: Document> Table<D> {
             let consistency = query.consistency;
             self.charge(&Footprint::Page { evaluated, items, partitions, consistency, kind: PageKind::Query })
         };
-        let searched = u32::from(!resumed);
+        let before = query.before.unwrap_or_default();
+        let searched = u32::from(!resumed && query.before.is_none());
         let admitted =
             partition.admit(Capacity::Read, now, || page(Bytes::ZERO, 0, 1)).inspect_err(|_| {
                 match &collection {
@@ -215,7 +227,8 @@ impl<D: Document> Table<D> {
                 if passes || !indexed {
                     let size = item.size();
                     let full = query.limit.is_some_and(|limit| read >= limit)
-                        || (read > 0 && evaluated + size > self.rules.page_max());
+                        || ((read > 0 || before > Bytes::ZERO)
+                            && before + evaluated + size > self.rules.page_max());
                     if full {
                         more = true;
                         break;
@@ -229,7 +242,10 @@ impl<D: Document> Table<D> {
                 }
             }
         }
-        let charge = page(evaluated, read as u64, searched);
+        let charge = match query.before {
+            None => page(evaluated, read as u64, searched),
+            Some(before) => minus(&page(before + evaluated, read as u64, searched), &page(before, 0, 0)),
+        };
         let paid = admitted.settle(&charge, now);
         partition.sample(&token, first.as_ref().unwrap_or(&SortKey::none()), now);
         match &collection {
@@ -241,5 +257,36 @@ impl<D: Document> Table<D> {
             Continuation::new(fingerprint, cursor)
         });
         Ok(Page { items, continuation, charge, partitions: vec![partition.id()] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+    use crate::ring::RingPoint;
+    use std::sync::Arc;
+
+    #[test]
+    fn parts_of_one_request_cost_what_it_costs_in_one() {
+        let now = Instant::START;
+        let table: Table<Arc<[u8]>> = Table::new("t", Profile::dynamodb_on_demand(), now).unwrap();
+        let item: Arc<[u8]> = vec![0; 3_000].into();
+        (0..4_u64).for_each(|n| drop(table.put(&ItemKey::new("k", n), Arc::clone(&item), now).unwrap()));
+        let whole = table.query(&Query::of("k"), now).unwrap();
+        let token = table.token(&"k".into());
+        let id = table.partition_of(&ItemKey::new("k", 0_u64));
+        table.split(id, Some(RingPoint::inside(token, 1_u64.into())), now).unwrap();
+        let first = table.query(&Query::of("k"), now).unwrap();
+        assert_eq!((first.items.len(), first.continuation.is_some()), (1, true));
+        let after = Bound::Excluded(first.items[0].0.sort.clone());
+        let rest = Query::of("k").between(after, Bound::Unbounded);
+        // Alone each part is rounded up.
+        let alone = first.charge + table.query(&rest, now).unwrap().charge;
+        assert!(alone.read > whole.charge.read);
+        let second = table.query(&rest.clone().on_top_of(Bytes(3_000)), now).unwrap();
+        assert_eq!((second.items.len(), first.charge + second.charge), (3, whole.charge));
+        let full = table.query(&rest.on_top_of(table.profile().page_max()), now).unwrap();
+        assert_eq!((full.items.len(), full.continuation), (0, None));
     }
 }

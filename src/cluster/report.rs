@@ -92,6 +92,16 @@ impl<D: Document> Table<D> {
         }
     }
 
+    /// How many items there are, and their bytes. It visits every logical partition.
+    pub fn contents(&self) -> (usize, Bytes) {
+        let (mut items, mut bytes) = (0, Bytes::ZERO);
+        self.directory.for_each(|_, collection| {
+            items += collection.len();
+            bytes += collection.bytes();
+        });
+        (items, bytes)
+    }
+
     /// The keys that consumed most, by milli-units, heaviest first.
     pub fn top_keys(&self, n: usize) -> Vec<KeyReport> {
         self.top(n, |heat| heat.units_milli(), |absent| &absent.units)

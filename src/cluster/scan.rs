@@ -9,7 +9,7 @@ use crate::document::Document;
 use crate::error::{Error, Result as CrateResult};
 use crate::key::{ItemKey, PartitionKey, SortKey};
 use crate::partition::PhysicalPartition;
-use crate::profile::{PARTITIONS_MAX, Service};
+use crate::profile::Service;
 use crate::ring::{RingPoint, TokenRange};
 use crate::store::{Retired, first_entry};
 use crate::units::{Bytes, ReadUnits, RequestUnits, WriteUnits};
@@ -82,6 +82,9 @@ impl Scan {
         self.continuation.as_ref()
     }
 }
+
+/// Segments of a scan at the most (API reference, Scan, "TotalSegments").
+const SEGMENTS_MAX: u32 = 1_000_000;
 
 /// Index entries fetched under one lock. A scan holds no lock while it reads items.
 const CHUNK: usize = 64;
@@ -157,6 +160,22 @@ impl<D: Document> Table<D> {
             }
             return Ok(progress.finish());
         }
+    }
+
+    /// Where a scan of this part goes on after an item, whether or not it is still there; `None` when the item lies in
+    /// another part.
+    ///
+    /// # Errors
+    /// When the part is none.
+    pub fn scan_position(&self, part: &ScanPart, after: &ItemKey) -> CrateResult<Option<Continuation>> {
+        let part = self.resolve(part)?;
+        let token = self.token(&after.partition);
+        if !part.contains(&token, &after.sort) {
+            return Ok(None);
+        }
+        let fingerprint = fingerprint(&[b"scan", self.name().as_bytes(), part.to_string().as_bytes()]);
+        let key = Some(after.partition.key_bytes().clone());
+        Ok(Some(Continuation::new(fingerprint, Cursor { token, key, sort: Some(after.sort.clone()) })))
     }
 
     /// Reads on in one partition, from the cursor to the end of its range.
@@ -280,15 +299,14 @@ impl<D: Document> Table<D> {
         match part {
             ScanPart::All => Ok(TokenRange::ALL),
             ScanPart::Range(range) => Ok(range.clone()),
-            ScanPart::Segment { index, of } if *of > 0 && *of <= PARTITIONS_MAX && index < of => {
-                let bounds = self.rules.placement().even_bounds(*of);
-                let bound = |i: u32| RingPoint::before(bounds[i as usize].clone());
+            ScanPart::Segment { index, of } if *of > 0 && *of <= SEGMENTS_MAX && index < of => {
+                let bound = |i: u32| RingPoint::before(self.rules.placement().even_bound(*of, i + 1));
                 let from = if *index == 0 { RingPoint::START } else { bound(index - 1) };
                 let to = (index + 1 < *of).then(|| bound(*index));
                 TokenRange::new(from, to)
             }
             ScanPart::Segment { index, of } => Err(Error::invalid(format!(
-                "segment {index} of {of}: there are 1 to {PARTITIONS_MAX} segments, numbered from zero"
+                "segment {index} of {of}: there are 1 to {SEGMENTS_MAX} segments, numbered from zero"
             ))),
         }
     }
@@ -335,10 +353,38 @@ impl<D: Document> Progress<D> {
 }
 
 /// What the last partition adds to the charge of a page: pages are rounded once, partitions pay as the sum grows.
-fn minus(total: &RequestCharge, before: &RequestCharge) -> RequestCharge {
+pub(super) fn minus(total: &RequestCharge, before: &RequestCharge) -> RequestCharge {
     RequestCharge {
         read: ReadUnits::from_milli(total.read.milli().saturating_sub(before.read.milli())),
         write: WriteUnits::from_milli(total.write.milli().saturating_sub(before.write.milli())),
         request: RequestUnits::from_milli(total.request.milli().saturating_sub(before.request.milli())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_scan_goes_on_after_an_item_that_is_gone_and_only_in_its_segment() {
+        let now = Instant::START;
+        let table: Table<Value> = Table::new("t", Profile::dynamodb_on_demand(), now).unwrap();
+        let key = |n: u64| ItemKey::new(format!("k{n}"), 0_u64);
+        (0..20).for_each(|n| drop(table.put(&key(n), json!(n), now).unwrap()));
+        let all = table.scan(&Scan::default(), now).unwrap().items;
+        let gone = all[7].0.clone();
+        table.delete(&gone, now).unwrap();
+        let position = table.scan_position(&ScanPart::All, &gone).unwrap().unwrap();
+        let rest = table.scan(&Scan::default().after(position), now).unwrap().items;
+        assert_eq!(rest, all[8..]);
+        let of = SEGMENTS_MAX;
+        let within = |index| table.scan_position(&ScanPart::Segment { index, of }, &gone).unwrap().is_some();
+        let token = table.token(&gone.partition).leading_u128();
+        let own = (token / (u128::MAX / u128::from(of))) as u32;
+        assert!(within(own) || within(own.saturating_sub(1)));
+        assert!(!within((own + 2) % of));
+        assert!(table.scan_position(&ScanPart::Segment { index: 0, of: of + 1 }, &gone).is_err());
     }
 }

@@ -38,16 +38,28 @@ impl Placement {
     /// Cosmos DB's own rule for a new container; for DynamoDB an even division of the 128-bit space (*assumed*).
     pub fn even_bounds(self, partitions: u32) -> Vec<Token> {
         match self {
-            Self::Seeded { .. } => {
-                // ⌊2¹²⁸ ÷ n⌋, which for a power of two is one more than ⌊(2¹²⁸ − 1) ÷ n⌋.
-                let step = (u128::MAX / u128::from(partitions.max(1)))
-                    .wrapping_add(u128::from(partitions.is_power_of_two()));
-                (1..partitions).map(|i| Token::from_u128(step * u128::from(i))).collect()
-            }
+            Self::Seeded { .. } => (1..partitions).map(|i| self.even_bound(partitions, i)).collect(),
             Self::Cosmos { version } => super::epk::even_bounds(partitions, version)
                 .iter()
                 .map(|bound| Token::from_bytes(bound.as_bytes()))
                 .collect(),
+        }
+    }
+
+    /// Where slice `i` of so many even slices begins, counted from zero; the start of the ring for the first one.
+    pub fn even_bound(self, partitions: u32, i: u32) -> Token {
+        match self {
+            Self::Seeded { .. } => {
+                // ⌊2¹²⁸ ÷ n⌋, which for a power of two is one more than ⌊(2¹²⁸ − 1) ÷ n⌋.
+                let step = (u128::MAX / u128::from(partitions.max(1)))
+                    .wrapping_add(u128::from(partitions.is_power_of_two()));
+                Token::from_u128(step.wrapping_mul(u128::from(i)))
+            }
+            Self::Cosmos { .. } => {
+                let bounds = self.even_bounds(partitions);
+                let at = i.checked_sub(1).and_then(|i| bounds.get(i as usize));
+                at.cloned().unwrap_or(Token::START)
+            }
         }
     }
 
@@ -108,6 +120,10 @@ mod tests {
         assert_eq!(placement.even_bounds(10).len(), 9);
         let cosmos = Placement::Cosmos { version: EpkVersion::V2 };
         assert_eq!(cosmos.even_bounds(2)[0].to_string(), "20000000000000000000000000000000");
+        for (placement, n) in [(placement, 7), (placement, 8), (cosmos, 5)] {
+            let one_by_one: Vec<Token> = (1..n).map(|i| placement.even_bound(n, i)).collect();
+            assert_eq!(one_by_one, placement.even_bounds(n));
+        }
     }
 
     #[test]

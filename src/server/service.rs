@@ -51,7 +51,9 @@ impl Api for DynamoDb {
 
     fn answer(&self, request: &ApiRequest<'_>) -> ApiResponse {
         let Some(database) = self.database(request.database) else {
-            let message = format!("hotplate keeps {DATABASES_MAX} databases at the most, one for each access key and region");
+            let message = format!(
+                "hotplate keeps {DATABASES_MAX} databases at the most, one for each access key and region"
+            );
             return response(&ApiError::new("LimitExceededException", message));
         };
         let call = Call { database: &database, now: request.now };

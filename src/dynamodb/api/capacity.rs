@@ -47,13 +47,14 @@ impl ReturnConsumedCapacity {
         if self == Self::None {
             return None;
         }
+        let definition = table.definition();
         let mut told = Map::new();
-        told.insert("TableName".into(), json!(table.definition().name));
+        told.insert("TableName".into(), json!(definition.name));
         told.extend(units(charges.total()));
         if self == Self::Indexes {
             told.insert("Table".into(), Value::Object(units(charges.table)));
-            let local = table.definition().local.iter().map(|index| &index.name).zip(&charges.local);
-            let global = table.definition().global.iter().map(|index| &index.index.name).zip(&charges.global);
+            let local = definition.local.iter().map(|index| &index.name).zip(&charges.local);
+            let global = definition.global.iter().map(|index| &index.index.name).zip(&charges.global);
             for (name, group) in [
                 ("LocalSecondaryIndexes", local.collect::<Vec<_>>()),
                 ("GlobalSecondaryIndexes", global.collect()),

@@ -186,6 +186,48 @@ impl Constraints {
         self.0.push(format!("Value at '{at}' failed to satisfy constraint: {constraint}"));
     }
 
+    /// Notes a constraint in the service's words.
+    pub(super) fn told(&mut self, message: impl Into<String>) {
+        self.0.push(message.into());
+    }
+
+    /// Whether there is nothing to tell so far.
+    pub(super) fn is_met(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Notes what others found, after what is there.
+    pub(super) fn append(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    /// A number in a range.
+    pub(super) fn number(&mut self, value: Option<i64>, at: &str, least: i64, most: i64) {
+        let Some(value) = value else { return };
+        let (bound, which) = match value {
+            value if value < least => (least, "greater"),
+            value if value > most => (most, "less"),
+            _ => return,
+        };
+        let constraint = format!("Member must have value {which} than or equal to {bound}");
+        self.fails(Some(&value.to_string()), at, &constraint);
+    }
+
+    /// The name of an index or of a table to be: 3 to 255 of `[a-zA-Z0-9_.-]`.
+    pub(super) fn index_name(&mut self, name: Option<&str>, at: &str) {
+        let Some(name) = name else { return };
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        if !name.chars().all(fits) || name.is_empty() {
+            let constraint = "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+";
+            self.fails(Some(name), at, constraint);
+        }
+        if name.len() < 3 {
+            self.fails(Some(name), at, "Member must have length greater than or equal to 3");
+        } else if name.len() > 255 {
+            self.fails(Some(name), at, "Member must have length less than or equal to 255");
+        }
+    }
+
     /// One of a few words.
     pub(super) fn word(&mut self, value: Option<&str>, at: &str, words: &[&str]) {
         if let Some(value) = value

@@ -187,7 +187,8 @@ pub(super) fn update(call: &Call<'_>, mut fields: Fields) -> Answer {
     let condition = condition(&mut fields, &mut placeholders)?;
     placeholders.check_used()?;
     let table = table(call, &common.table_name)?;
-    let schema = &table.definition().schema;
+    let definition = table.definition();
+    let schema = &definition.schema;
     let key = schema.of_request(&named)?;
     if let Some(update) = &update {
         schema.check_updated(update.heads())?;

@@ -9,11 +9,19 @@
 
 mod batch;
 mod capacity;
+mod definition_request;
 mod error;
 mod fields;
 mod intent;
 mod items;
 mod metrics;
+mod query;
+mod read_request;
+mod read_target;
+mod scan;
+mod table_description;
+mod tables;
+mod tags;
 mod transact;
 
 pub use capacity::ReturnConsumedCapacity;
@@ -42,12 +50,26 @@ type Operation = fn(&Call<'_>, Fields) -> Answer;
 const OPERATIONS: &[(&str, Operation)] = &[
     ("BatchGetItem", batch::get),
     ("BatchWriteItem", batch::write),
+    ("CreateTable", tables::create),
     ("DeleteItem", items::delete),
+    ("DeleteTable", tables::delete),
+    ("DescribeEndpoints", tables::endpoints),
+    ("DescribeLimits", tables::limits),
+    ("DescribeTable", tables::describe),
+    ("DescribeTimeToLive", tags::describe_ttl),
     ("GetItem", items::get),
+    ("ListTables", tables::list),
+    ("ListTagsOfResource", tags::list),
     ("PutItem", items::put),
+    ("Query", query::query),
+    ("Scan", scan::scan),
+    ("TagResource", tags::tag),
     ("TransactGetItems", transact::get),
     ("TransactWriteItems", transact::write),
+    ("UntagResource", tags::untag),
     ("UpdateItem", items::update),
+    ("UpdateTable", tables::update),
+    ("UpdateTimeToLive", tags::update_ttl),
 ];
 
 /// Carries an operation out.

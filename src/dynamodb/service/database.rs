@@ -9,11 +9,14 @@ use crate::rng::Seed;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A database: tables by name.
 #[derive(Debug)]
 pub struct Database {
     seed: Seed,
+    /// When its clock began, since 1970.
+    beginning: Duration,
     tables: RwLock<BTreeMap<String, Arc<DynamoTable>>>,
     tokens: Tokens,
 }
@@ -21,7 +24,17 @@ pub struct Database {
 impl Database {
     /// An empty database. Where keys lie follows from the seed.
     pub fn new(seed: Seed) -> Self {
-        Self { seed, tables: RwLock::default(), tokens: Tokens::default() }
+        Self { seed, beginning: Duration::ZERO, tables: RwLock::default(), tokens: Tokens::default() }
+    }
+
+    /// With a clock that began so long after the beginning of 1970: dates in answers are counted from there.
+    pub fn with_beginning(self, beginning: Duration) -> Self {
+        Self { beginning, ..self }
+    }
+
+    /// How long after the beginning of 1970 its clock began.
+    pub fn beginning(&self) -> Duration {
+        self.beginning
     }
 
     /// Creates a table.

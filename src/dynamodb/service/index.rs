@@ -40,7 +40,7 @@ impl IndexDefinition {
 }
 
 /// Where the entry of the item at `key` is, which has `own` as its key of the index.
-pub(super) fn entry_key(own: &ItemKey, key: &ItemKey) -> ItemKey {
+pub(in crate::dynamodb) fn entry_key(own: &ItemKey, key: &ItemKey) -> ItemKey {
     let mut sort = Vec::new();
     escape(own.sort.as_bytes(), END, &mut sort);
     escape(key.partition.as_bytes(), END, &mut sort);

@@ -12,6 +12,7 @@
 mod database;
 mod definition;
 mod index;
+mod settings;
 mod table;
 mod token;
 pub mod transaction;
@@ -19,7 +20,9 @@ mod write;
 
 pub use database::Database;
 pub use definition::{Billing, GlobalIndex, IndexDefinition, IndexProjection, TableDefinition};
+pub(in crate::dynamodb) use index::entry_key;
 pub use index::{IndexBounds, entry_bounds};
+pub use settings::Settings;
 pub use table::{Charges, Decision, DynamoTable, Refused, Written};
 pub use token::{Claim, Claimed, Fingerprint, Tokens};
 pub use transaction::{Cancelled, TransactionRead, TransactionWrite};

@@ -13,31 +13,37 @@
 use super::super::attributes::Attributes;
 use super::super::error::ServiceError;
 use super::super::item::Item;
-use super::definition::TableDefinition;
-use super::write::{Layouts, Rate};
-use crate::budget::{Capacity, Throttled};
+use super::definition::{Billing, TableDefinition};
+use super::settings::Settings;
+use super::write::{self, Layouts};
+use crate::budget::{Capacity, Rate, Throttled};
 use crate::charge::RequestCharge;
 use crate::clock::Instant;
 use crate::cluster::Table;
 use crate::error::Result;
-use crate::key::{ItemKey, PartitionKey};
-use crate::profile::Profile;
+use crate::key::{ItemKey, PartitionKey, Placement};
+use crate::profile::{Profile, Throughput};
+use crate::rng::Seed;
 use crate::units::Bytes;
 use ahash::AHasher;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Locks over which the items of a table are spread.
 const STRIPES: usize = 64;
 
-/// Units of a local index's own, which nothing draws on: the table pays.
-const UNUSED: u64 = 1;
+/// Units a second of a local index's own, which are never short: its table pays for it and is asked for admission.
+const LOCAL_UNITS: u64 = Rate::MAX_UNITS_PER_SEC;
 
 /// A table.
 #[derive(Debug)]
 pub struct DynamoTable {
-    definition: TableDefinition,
+    /// Key and indexes stay as they were at creation; how they are paid for may change.
+    definition: RwLock<Arc<TableDefinition>>,
+    settings: RwLock<Settings>,
+    layout: u32,
     base: Table<Item>,
     local: Vec<Table<Item>>,
     global: Vec<Table<Item>>,
@@ -152,7 +158,13 @@ impl DynamoTable {
         if !definition.local.is_empty() {
             profile = profile.with_local_index();
         }
-        let elsewhere = Profile::dynamodb_provisioned(UNUSED, UNUSED)?.with_partitions(1)?;
+        let plenty = Rate::per_second(LOCAL_UNITS)?;
+        let plenty = Throughput::ReadWrite { read: plenty, write: plenty };
+        let elsewhere = Profile::dynamodb_provisioned(1, 1)?
+            .with_throughput(plenty)?
+            .with_partition_throughput(plenty)?
+            .with_heat_splits(None)
+            .with_placement(Placement::Seeded { layout });
         let local =
             definition.local.iter().map(|index| Table::new(index.name.as_str(), elsewhere.clone(), now));
         let global = definition.global.iter().map(|global| {
@@ -165,13 +177,64 @@ impl DynamoTable {
             global: global.collect::<Result<_>>()?,
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             busy: Mutex::new(BTreeSet::new()),
-            definition,
+            settings: RwLock::new(Settings::at(now)),
+            layout,
+            definition: RwLock::new(Arc::new(definition)),
         })
     }
 
-    /// What it is.
-    pub fn definition(&self) -> &TableDefinition {
-        &self.definition
+    /// What it is now.
+    pub fn definition(&self) -> Arc<TableDefinition> {
+        Arc::clone(&self.definition.read())
+    }
+
+    /// What tells it from a table of the same name at another time: a UUID.
+    pub fn id(&self) -> String {
+        let seed =
+            Seed(u64::from(self.layout)).stream("table-id").child(self.settings.read().created.nanos());
+        let (a, b) = (seed.at(0), seed.at(1));
+        let (first, second, third) = (a >> 32, (a >> 16) & 0xffff, a & 0x0fff);
+        // Version 4, variant 1.
+        format!(
+            "{first:08x}-{second:04x}-4{third:03x}-{:04x}-{:012x}",
+            (b >> 48) & 0x3fff | 0x8000,
+            b & 0xffff_ffff_ffff
+        )
+    }
+
+    /// What is set on it beside its definition, as it is now.
+    pub fn settings(&self) -> Settings {
+        self.settings.read().clone()
+    }
+
+    /// Changes what is set on it.
+    pub fn set<T>(&self, change: impl FnOnce(&mut Settings) -> T) -> T {
+        change(&mut self.settings.write())
+    }
+
+    /// Has the table and its global indexes paid for in another way: the table first, then the indexes in the order of
+    /// the definition. Burst credit is carried over; whether it accrues is as at creation.
+    ///
+    /// # Errors
+    /// When a throughput is zero or absurd. What comes before it in the order has changed then.
+    pub fn set_billing(&self, table: Billing, global: &[Billing], now: Instant) -> Result<()> {
+        let mut definition = self.definition.write();
+        let mut next = (**definition).clone();
+        let resources = std::iter::once((&self.base, &mut next.billing, table)).chain(
+            self.global
+                .iter()
+                .zip(next.global.iter_mut().map(|global| &mut global.billing))
+                .zip(global)
+                .map(|((index, billing), wanted)| (index, billing, *wanted)),
+        );
+        for (resource, billing, wanted) in resources {
+            if *billing != wanted {
+                resource.set_throughput(*wanted.profile(self.layout)?.throughput(), now)?;
+                *billing = wanted;
+            }
+        }
+        *definition = Arc::new(next);
+        Ok(())
     }
 
     /// Its items.
@@ -204,8 +267,9 @@ impl DynamoTable {
     /// # Errors
     /// When an attribute that an index has as its key is of another type, empty or too long.
     pub fn check_indexed(&self, item: &Attributes) -> Result<(), ServiceError> {
-        let global = self.definition.global.iter().map(|global| &global.index);
-        for index in self.definition.local.iter().chain(global) {
+        let definition = self.definition();
+        let global = definition.global.iter().map(|global| &global.index);
+        for index in definition.local.iter().chain(global) {
             index.schema.of_indexed(&index.name, item)?;
         }
         Ok(())
@@ -254,10 +318,10 @@ impl DynamoTable {
             return Err(Refused::Conflict);
         }
         let layouts = Layouts::of(self, now);
-        let base = layouts.admit(key, Capacity::Write, Rate::Single, now)?;
+        let base = layouts.admit(key, Capacity::Write, write::Rate::Single, now)?;
         let old = base.item();
         let decision = decide(old.as_ref())?;
-        let plan = match self.plan(key, old, decision, Rate::Single) {
+        let plan = match self.plan(key, old, decision, write::Rate::Single) {
             Ok(plan) => plan,
             Err(refused) => {
                 if let Refused::ConditionFailed { charges, .. } = &refused {
@@ -266,7 +330,7 @@ impl DynamoTable {
                 return Err(refused);
             }
         };
-        plan.admit(self, &layouts, Rate::Single, now)?;
+        plan.admit(self, &layouts, write::Rate::Single, now)?;
         plan.carry_out(base, &layouts, now)
     }
 }
