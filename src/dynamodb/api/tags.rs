@@ -41,8 +41,7 @@ fn tagged(
     let Some(own) = fields.text("ResourceArn")? else {
         return Err(ServiceError::validation("Invalid TableArn").into());
     };
-    if let Some((member, at)) = wanted.filter(|(member, _)| !fields.has(member)) {
-        debug_assert!(!member.is_empty());
+    if let Some((_, at)) = wanted.filter(|(member, _)| !fields.has(member)) {
         let mut constraints = Constraints::default();
         constraints.fails(None, at, "Member must not be null");
         constraints.check()?;
