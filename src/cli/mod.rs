@@ -55,19 +55,42 @@ enum Command {
     Where(place::Arguments),
     /// Print a function that computes a synthetic key in your language.
     Emit(emit::Arguments),
+    /// Serve the DynamoDB API over physical partitions, for any AWS SDK.
+    #[cfg(feature = "server")]
+    Serve(serve::Arguments),
+    /// Run a command with a DynamoDB endpoint of its own: `hotplate exec -- pytest`.
+    #[cfg(feature = "server")]
+    Exec(exec::Arguments),
 }
 
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    #[cfg(feature = "server")]
+    if let Command::Exec(arguments) = &arguments.command {
+        // The command's own exit code is passed on.
+        return match exec::run(arguments, dynamodb(arguments.seed()), Default::default()) {
+            Ok(code) => ExitCode::from(code),
+            Err(error) => failed(&error),
+        };
+    }
     match run(&arguments.command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(EXIT_FAILED),
-        Err(error) => {
-            // `eprintln` would panic where nobody reads stderr; the exit code still tells.
-            let _ = writeln!(std::io::stderr(), "error: {}", table::clean_lines(&error.to_string()));
-            ExitCode::from(EXIT_INPUT)
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &hotplate::Error) -> ExitCode {
+    // `eprintln` would panic where nobody reads stderr; the exit code still tells.
+    let _ = writeln!(std::io::stderr(), "error: {}", table::clean_lines(&error.to_string()));
+    ExitCode::from(EXIT_INPUT)
+}
+
+/// What answers behind an endpoint.
+#[cfg(feature = "server")]
+fn dynamodb(seed: hotplate::rng::Seed) -> std::sync::Arc<dyn hotplate::server::Api> {
+    let beginning = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    std::sync::Arc::new(hotplate::server::DynamoDb::new(seed, beginning))
 }
 
 /// Whether everything that had to hold does.
@@ -77,6 +100,13 @@ fn run(command: &Command) -> Result<bool> {
         Command::Run(arguments) => return run::run(arguments),
         Command::Where(arguments) => place::run(arguments)?,
         Command::Emit(arguments) => emit::run(arguments)?,
+        #[cfg(feature = "server")]
+        Command::Serve(arguments) => {
+            // A request that was cut off at the end is no failure of what had to hold.
+            serve::run(arguments, dynamodb(arguments.seed()), Default::default())?;
+        }
+        #[cfg(feature = "server")]
+        Command::Exec(_) => unreachable!("handled where its exit code is passed on"),
     }
     Ok(true)
 }

@@ -9,6 +9,7 @@ use crate::dynamodb::service::Database;
 use crate::rng::Seed;
 use dashmap::DashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The target of DynamoDB's own operations; those of streams have another.
 const PREFIX: &str = "DynamoDB_20120810";
@@ -20,6 +21,7 @@ const DATABASES_MAX: usize = 10_000;
 #[derive(Debug)]
 pub struct DynamoDb {
     seed: Seed,
+    beginning: Duration,
     shared: Arc<Database>,
     own: DashMap<(Box<str>, Box<str>), Arc<Database>>,
 }
@@ -27,8 +29,11 @@ pub struct DynamoDb {
 impl DynamoDb {
     /// No tables yet. Where keys lie follows from the seed; every database has the same layout for tables of one name, so that
     /// tests which run side by side meet the same partitions.
-    pub fn new(seed: Seed) -> Self {
-        Self { seed, shared: Arc::new(Database::new(seed)), own: DashMap::new() }
+    ///
+    /// `beginning` is when the server's clock began, since 1970: dates in answers are counted from there.
+    pub fn new(seed: Seed, beginning: Duration) -> Self {
+        let shared = Arc::new(Database::new(seed).with_beginning(beginning));
+        Self { seed, beginning, shared, own: DashMap::new() }
     }
 
     fn database(&self, wanted: Wanted<'_>) -> Option<Arc<Database>> {
@@ -40,7 +45,12 @@ impl DynamoDb {
         if self.own.len() >= DATABASES_MAX {
             return None;
         }
-        Some(Arc::clone(&self.own.entry(key).or_insert_with(|| Arc::new(Database::new(self.seed)))))
+        Some(Arc::clone(
+            &self
+                .own
+                .entry(key)
+                .or_insert_with(|| Arc::new(Database::new(self.seed).with_beginning(self.beginning))),
+        ))
     }
 }
 
