@@ -24,9 +24,6 @@ pub(crate) struct Arguments {
     /// One database for all callers, instead of one for each access key and region.
     #[arg(long)]
     shared: bool,
-    /// Answers explain themselves beyond what the service says.
-    #[arg(long)]
-    hints: bool,
     /// The seed of everything random.
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
@@ -71,7 +68,6 @@ pub(crate) fn run(arguments: &Arguments, api: Arc<dyn Api>, routes: Routes) -> R
     let options = ServerOptions {
         admin_port: Some(0),
         shared: arguments.shared,
-        hints: arguments.hints,
         seed: arguments.seed(),
         routes,
         ..ServerOptions::default()

@@ -29,9 +29,6 @@ pub(crate) struct Arguments {
     /// Verify signatures, and let in nobody but this access key with this secret.
     #[arg(long, value_name = "KEY:SECRET")]
     auth: Option<Credentials>,
-    /// Answers explain themselves beyond what the service says.
-    #[arg(long)]
-    hints: bool,
     /// The seed of everything random.
     #[arg(long, default_value_t = 0, value_name = "N")]
     seed: u64,
@@ -66,7 +63,6 @@ pub(crate) fn run(arguments: &Arguments, api: Arc<dyn Api>, routes: Routes) -> R
         admin_port: Some(arguments.admin_port),
         shared: arguments.shared,
         auth: arguments.auth.clone(),
-        hints: arguments.hints,
         seed: arguments.seed(),
         routes,
         ..ServerOptions::default()
