@@ -171,9 +171,12 @@ fn an_index_without_throughput_is_given_more_and_not_other_keys() {
         text
     };
     let text = index(500, even("e"));
-    assert!(text.contains("give it as much") && !text.contains("Key "), "{text}");
+    assert!(text.contains("500 WCU of the index: give the index more") && !text.contains("Key "), "{text}");
     let text = index(10_000, one_item("ACTIVE"));
-    assert!(text.contains("Key ACTIVE of the index") && text.contains("Spread the index's key"), "{text}");
+    assert!(
+        text.contains("Key ACTIVE of the index") && text.contains("Divide it into 3 parts at the least"),
+        "{text}"
+    );
 }
 
 /// A logical partition may have as much as a physical one, 10,000 RU/s: below that the key need not change.

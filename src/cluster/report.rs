@@ -46,6 +46,8 @@ pub struct PartitionReport {
     pub refusals: [u64; Limit::ALL.len()],
     /// Why it did not split for heat when it was hot.
     pub declined: Option<Declined>,
+    /// The same before it is decided: why a split would not help, by the traffic so far.
+    pub would_decline: Option<Declined>,
 }
 
 /// How much one key was used.
@@ -64,6 +66,7 @@ impl<D: Document> Table<D> {
     pub fn report(&self) -> TableReport {
         let topology = self.topology.lock();
         let map = self.map.load_full();
+        let whole = topology.profile.has_local_index();
         let partitions: Vec<PartitionReport> = map
             .partitions()
             .iter()
@@ -78,6 +81,7 @@ impl<D: Document> Table<D> {
                 writes: partition.heat(Capacity::Write),
                 refusals: partition.refusals(),
                 declined: partition.declined(),
+                would_decline: partition.foresee(whole),
             })
             .collect();
         let skew = |series: fn(&PartitionReport) -> &Series| {

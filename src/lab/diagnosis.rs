@@ -45,6 +45,10 @@ const UNEVEN_FACTOR: f64 = 1.5;
 /// A key that is asked for at this share of what a partition serves is too hot for it.
 const TOO_HOT_SHARE: f64 = 0.95;
 
+/// A load whose busiest time has more than this times the mean is told by that time: requests are refused at the peak, and
+/// the mean over a day hides it.
+const PEAK_OVER_MEAN: f64 = 1.25;
+
 /// What the evidence says about one table.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verdict {
@@ -218,9 +222,58 @@ impl Evidence {
         max_over_mean(&self.now().iter().map(|range| range.rate(self.now_s)).collect::<Vec<_>>())
     }
 
-    /// Units a second of the hottest key.
+    fn mean_rate(&self) -> f64 {
+        self.offered() / self.seconds()
+    }
+
+    /// Units a second that were asked for in the busiest column, and how many partitions there were in it; `None` where the
+    /// load is about even over time.
+    fn peak(&self) -> Option<(f64, usize)> {
+        let columns = self.ranges.iter().map(|range| range.attempted.len()).max().unwrap_or(0);
+        let rate = |i: usize| -> f64 { self.ranges.iter().filter_map(|range| range.attempted.get(i)).sum() };
+        let at = (0..columns).max_by(|&a, &b| rate(a).total_cmp(&rate(b)))?;
+        let begins_s = (at as u64 * self.bin_seconds) as f64;
+        let there =
+            |range: &&Range| range.from_s <= begins_s && range.until_s.is_none_or(|until| until > begins_s);
+        (rate(at) > self.mean_rate() * PEAK_OVER_MEAN)
+            .then(|| (rate(at), self.ranges.iter().filter(there).count()))
+    }
+
+    /// Units a second that were asked for: at the peak, where there is one.
+    fn rate(&self) -> f64 {
+        self.peak().map_or_else(|| self.mean_rate(), |(rate, _)| rate)
+    }
+
+    /// The same in words.
+    fn rate_told(&self) -> String {
+        let unit = self.unit();
+        match self.peak() {
+            Some((rate, _)) => {
+                let mean = whole(self.mean_rate());
+                format!("At the peak about {} {unit} were asked for, {mean} on average,", whole(rate))
+            }
+            None => format!("About {} {unit} were asked for", whole(self.mean_rate())),
+        }
+    }
+
+    /// Units a second of the hottest key, at the peak.
     fn key_rate(&self, key: &HottestKey) -> f64 {
-        key.units / self.seconds()
+        key.units / self.offered().max(f64::MIN_POSITIVE) * self.rate()
+    }
+
+    /// `2,730 WCU where a partition serves 1,000`.
+    fn key_told(&self, key: &HottestKey) -> String {
+        format!(
+            "{} {}{} where a partition serves {}",
+            whole(self.key_rate(key)),
+            self.unit(),
+            if self.peak().is_some() { " at the peak" } else { "" },
+            whole(self.limit())
+        )
+    }
+
+    fn is_too_hot(&self, key: &HottestKey) -> bool {
+        self.key_rate(key) >= self.limit() * TOO_HOT_SHARE
     }
 
     fn headline(&self, throttled: f64) -> String {
@@ -294,7 +347,7 @@ impl Evidence {
     fn too_hot(&self) -> Option<(&HottestKey, &str)> {
         let key = self.hottest_key.as_ref()?;
         let why = key.whole.as_deref()?;
-        (self.key_rate(key) >= self.limit() * TOO_HOT_SHARE).then_some((key, why))
+        self.is_too_hot(key).then_some((key, why))
     }
 
     fn hot_key(&self, headline: &str) -> Option<String> {
@@ -308,13 +361,10 @@ impl Evidence {
             _ => String::new(),
         };
         Some(format!(
-            "{headline}. Key {} has {} of the requests, {} {} where a partition serves {}: a hot key, and a split will not \
-             help, because {why}.{more} {}",
+            "{headline}. Key {} has {} of the requests, {}: a hot key, and a split will not help, because {why}.{more} {}",
             key.label,
             percent(key.share),
-            whole(self.key_rate(key)),
-            self.unit(),
-            whole(self.limit()),
+            self.key_told(key),
             suffix_advice(self.key_rate(key), self.limit()),
         ))
     }
@@ -323,57 +373,78 @@ impl Evidence {
         // More throughput alone would only show the next limit.
         let keys = match self.too_hot().filter(|_| self.service == Service::DynamoDb) {
             Some((key, why)) => format!(
-                "and then a partition's limit is next: key {} alone is asked for {} {} where a partition serves {}, and no \
-                 split divides it, because {why}.",
+                "and then a partition's limit is next: key {} alone is asked for {}, and no split divides it, because {why}.",
                 key.label,
-                whole(self.key_rate(key)),
-                self.unit(),
-                whole(self.limit()),
+                self.key_told(key),
             ),
             None if self.max_over_mean() <= EVEN_MAX_OVER_MEAN => {
                 "and better keys would change little.".to_owned()
             }
             None => "and better keys would not make it larger.".to_owned(),
         };
+        let busiest = match self.now().len() {
+            1 => "one partition".to_owned(),
+            n => format!("{n} partitions, and the busiest has {:.2} times the mean", self.max_over_mean()),
+        };
         let text = format!(
-            "{headline}. About {} {} were asked for of {} over {} partitions, and the busiest has {:.2} times the mean: the \
-             table is too small for the load, {keys}",
-            whole(self.offered() / self.seconds()),
-            self.unit(),
+            "{headline}. {} of {} over {busiest}: the table is too small for the load, {keys}",
+            self.rate_told(),
             self.throughput,
-            self.now().len(),
-            self.max_over_mean(),
         );
         (VerdictName::TableTooSmall, text)
     }
 
+    /// An index: which of its limits, since each asks for another remedy.
     fn index(&self, headline: &str) -> (VerdictName, String) {
         let base = self.name.split('/').next().unwrap_or_default();
-        // A key that is cool says nothing.
-        let warm = self.hottest_key.as_ref().filter(|key| self.key_rate(key) * 2.0 >= self.limit());
-        let detail = warm.map_or(String::new(), |key| {
-            format!(
-                " Key {} of the index has {} of its entries, {} {} where a partition serves {}.",
+        let more = match self.on_demand {
+            true => "ramp the load up, or raise the index's warm throughput before",
+            false => "give the index more",
+        };
+        let (rate, partitions) = self.peak().unwrap_or((self.mean_rate(), self.now().len()));
+        let detail = match &self.hottest_key {
+            Some(key) if self.is_too_hot(key) => format!(
+                "Key {} of the index has {} of its entries, {}. {} Or leave items out of the index.",
                 key.label,
                 percent(key.share),
-                whole(self.key_rate(key)),
-                self.unit(),
-                whole(self.limit())
-            )
-        });
-        let advice = match self.causes.first().map(|(cause, ..)| *cause) {
-            Some(Cause::Provisioned) => {
-                format!("The index has {}: give it as much as its entries take.", self.throughput)
+                self.key_told(key),
+                suffix_advice(self.key_rate(key), self.limit()),
+            ),
+            _ if self.share_of(&[Cause::Provisioned]) >= DOMINANT_SHARE => {
+                format!("{} of the {} of the index: {more}.", self.rate_told(), self.throughput)
             }
-            Some(Cause::OnDemandPeak) => {
-                "The load grew faster than the index: ramp it up, or raise its warm throughput before."
-                    .to_owned()
+            key => {
+                let key = key.as_ref().map_or(String::new(), |key| {
+                    format!(
+                        "No single key of the index is too hot (the hottest, {}, has {} of its entries, {}). ",
+                        key.label,
+                        percent(key.share),
+                        self.key_told(key)
+                    )
+                });
+                if rate > partitions as f64 * self.limit() {
+                    let of = if partitions == 1 {
+                        "one partition".into()
+                    } else {
+                        format!("{partitions} partitions")
+                    };
+                    format!(
+                        "{key}{}, retries included, of an index of {of}: {more}.",
+                        self.rate_told().trim_end_matches(',')
+                    )
+                } else {
+                    format!(
+                        "{key}The busiest of its {} partitions was asked for {} of the units. {}",
+                        self.ranges.len(),
+                        percent(self.hottest_share()),
+                        self.future()
+                    )
+                }
             }
-            _ => "Spread the index's key, or leave items out of it.".to_owned(),
         };
         let text = format!(
-            "{headline}: the index refuses, and so writes of table {base} are refused that the table itself has room for.\
-             {detail} {advice}"
+            "{headline}: the index refuses, and so writes of table {base} are refused that the table itself has room for. \
+             {detail}"
         );
         (VerdictName::IndexBackPressure, text)
     }
@@ -457,15 +528,15 @@ impl Evidence {
             let has = self.table_limit[1];
             format!(
                 "{headline}. Ranges are uneven: partition {} holds {} of the keys and partition {} holds {}, and each has {} \
-                 RU/s. Of {} RU/s only {} can be used by even keys. Split the wide ranges too, or buy so much that every one \
-                 splits.",
+                 RU/s. Even keys use up only {} of {} RU/s before the widest range refuses. Split the wide ranges too, or buy \
+                 so much that every one splits.",
                 widest.id,
                 percent(widest.width),
                 narrowest.id,
                 percent(narrowest.width),
                 whole(has / now.len() as f64),
-                whole(has),
                 whole(has / now.len() as f64 / widest.width),
+                whole(has),
             )
         })
     }
@@ -473,12 +544,24 @@ impl Evidence {
     fn hot_range(&self, headline: &str) -> (VerdictName, String) {
         let key = self.hottest_key.as_ref().map_or(String::new(), |key| {
             format!(
-                " Its hottest key, {}, has {} of the requests, and can be divided or is cool enough.",
+                " Its hottest key, {}, has {} of the requests, {}",
                 key.label,
-                percent(key.share)
+                percent(key.share),
+                if self.is_too_hot(key) { "and can be divided." } else { "and is not too hot by itself." }
             )
         });
-        let future = match (self.service, &self.recovery, self.heat_splits) {
+        let text = format!(
+            "{headline}. A hot range: the busiest of {} partitions was asked for {} of the units.{key} {}",
+            self.ranges.len(),
+            percent(self.hottest_share()),
+            self.future()
+        );
+        (VerdictName::HotRange, text)
+    }
+
+    /// What splits will do, or have done.
+    fn future(&self) -> String {
+        match (self.service, &self.recovery, self.heat_splits) {
             (Service::Cosmos, ..) => {
                 "Cosmos DB does not split for heat: redistribute throughput to it, or raise the total \
                                       until every range splits."
@@ -499,13 +582,7 @@ impl Evidence {
                 rule.seconds_max / 60
             ),
             (Service::DynamoDb, None, None) => "A split would help, and splits for heat are off.".to_owned(),
-        };
-        let text = format!(
-            "{headline}. A hot range: the busiest of {} partitions was asked for {} of the units.{key} {future}",
-            self.ranges.len(),
-            percent(self.hottest_share())
-        );
-        (VerdictName::HotRange, text)
+        }
     }
 
     /// When the first partitions came into being.
@@ -524,7 +601,8 @@ pub(super) fn max_over_mean(rates: &[f64]) -> f64 {
 fn suffix_advice(rate: f64, limit: f64) -> String {
     let shards = (rate / limit.max(1.0)).ceil().max(2.0);
     format!(
-        "Divide the key: {} suffixes at the least, several times as many to even out where they fall.",
+        "Divide it into {} parts at the least, several times as many to even out where they fall: by suffixes, or by that many \
+         times those that it has.",
         whole(shards)
     )
 }

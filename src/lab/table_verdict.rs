@@ -184,8 +184,11 @@ fn hottest_key<D: Document>(
     let share = (served + throttled.map_or(0, |key| key.weight) as f64) / all.attempts().max(1) as f64;
     let partition = table
         .partition_of(&crate::key::ItemKey { partition: key.clone(), sort: crate::key::SortKey::none() });
-    let declined =
-        report.partitions.iter().find(|report| report.id == partition).and_then(|report| report.declined);
+    let declined = report
+        .partitions
+        .iter()
+        .find(|report| report.id == partition)
+        .and_then(|report| report.would_decline);
     let profile = table.profile();
     let whole = if profile.service() == Service::Cosmos {
         Some("a logical partition stays on one physical partition".to_owned())

@@ -175,6 +175,11 @@ impl PhysicalPartition {
         self.body.watch.as_ref().and_then(PartitionWatch::declined)
     }
 
+    /// Why it would not split, by the traffic so far.
+    pub(crate) fn foresee(&self, whole: bool) -> Option<Declined> {
+        self.body.watch.as_ref().and_then(|watch| watch.foresee(whole))
+    }
+
     /// Refusals by limit, in the order of [`Limit::ALL`].
     pub(crate) fn refusals(&self) -> [u64; Limit::ALL.len()] {
         self.body.refusals.each_ref().map(|count| count.load(Ordering::Relaxed))

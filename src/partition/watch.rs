@@ -117,6 +117,12 @@ impl PartitionWatch {
         }
     }
 
+    /// Why it will not split either, by the traffic so far: whoever looks after half a minute need not wait for ten.
+    pub(crate) fn foresee(&self, whole: bool) -> Option<Declined> {
+        let watched = self.watched.lock();
+        watched.declined.or_else(|| watched.heat.foresee(whole))
+    }
+
     /// Why it did not split when it was hot.
     pub(crate) fn declined(&self) -> Option<Declined> {
         self.watched.lock().declined

@@ -92,6 +92,16 @@ const SAMPLE_ONE_IN: u64 = 16;
 /// Steps in one direction, of a hundred, that make a sort key monotonic. A few go astray when clients work in parallel.
 const MONOTONIC_PERCENT: usize = 95;
 
+/// The newest part of the samples: one in so many, ...
+const NEWEST_ONE_IN: usize = 4;
+
+/// ... and fewer than this say nothing: a few random places are soon all on one side.
+const NEWEST_MIN: usize = 16;
+
+/// So many of the newest samples, of a hundred, on one side of the median of all make a sort key monotonic too: retries
+/// bring old items again, so single steps of a growing key go astray by the dozen while its heat moves on.
+const MOVED_PERCENT: usize = 80;
+
 /// Samples, of a hundred, that a split must part off at the least.
 const PARTED_PERCENT: usize = 2;
 
@@ -199,18 +209,47 @@ impl<P: Located> HeatWatch<P> {
         self.hot_seconds = 0;
     }
 
+    /// Samples of the logical partition of `key`, in the order of arrival.
+    fn of_key<'s>(&'s self, key: &'s P) -> impl Iterator<Item = &'s P> {
+        let n = self.samples.len();
+        let oldest = if n == SAMPLES { self.next } else { 0 };
+        let (new, old) = self.samples.split_at(oldest);
+        old.iter().chain(new).filter(move |place| place.same_key(key))
+    }
+
+    /// Whether the sort key of a logical partition moves one way, so that a cut inside it leaves its heat together.
+    fn is_monotonic(&self, key: &P) -> bool {
+        let places: Vec<&P> = self.of_key(key).collect();
+        let n = places.len();
+        let up = places.windows(2).filter(|pair| pair[1] > pair[0]).count();
+        let down = places.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        if up.max(down) * 100 >= MONOTONIC_PERCENT * (n - 1) {
+            return true;
+        }
+        let newest = &places[n - n / NEWEST_ONE_IN..];
+        if newest.len() < NEWEST_MIN {
+            return false;
+        }
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        let median = sorted[n / 2];
+        let above = newest.iter().filter(|place| **place > median).count();
+        let below = newest.iter().filter(|place| **place < median).count();
+        above.max(below) * 100 >= MOVED_PERCENT * newest.len()
+    }
+
+    /// Why a split would not help, as far as the traffic so far tells: `None` also when there was too little.
+    pub fn foresee(&self, collections_stay_whole: bool) -> Option<Declined> {
+        let enough = self.samples.len() >= NEWEST_ONE_IN * NEWEST_MIN;
+        enough.then(|| self.split_point(collections_stay_whole).err()).flatten()
+    }
+
     /// Where to split: the first place of the upper half.
     ///
     /// # Errors
     /// [`Declined`] when no split would help.
     pub fn split_point(&self, collections_stay_whole: bool) -> Result<P, Declined> {
         let n = self.samples.len();
-        let in_order = |i: usize| &self.samples[(self.next * usize::from(n == SAMPLES) + i) % n];
-        let (mut up, mut down) = (0, 0);
-        for i in 1..n {
-            up += usize::from(in_order(i) > in_order(i - 1));
-            down += usize::from(in_order(i) < in_order(i - 1));
-        }
         let mut sorted = self.samples.clone();
         sorted.sort_unstable();
         let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
@@ -223,26 +262,26 @@ impl<P: Located> HeatWatch<P> {
         if collections_stay_whole && one_key {
             return Err(Declined::OneCollection);
         }
-        // Monotonic only matters within one collection: tokens are in no order.
-        if one_key && up.max(down) * 100 >= MONOTONIC_PERCENT * (n - 1) {
-            return Err(Declined::Monotonic);
-        }
-        let begins = |i: usize| match collections_stay_whole {
-            true => !sorted[i].same_key(&sorted[i - 1]),
-            false => sorted[i] != sorted[i - 1],
+        let cut = |collections_stay_whole: bool| {
+            let begins = |i: usize| match collections_stay_whole {
+                true => !sorted[i].same_key(&sorted[i - 1]),
+                false => sorted[i] != sorted[i - 1],
+            };
+            // The two places nearest to the median where something new begins.
+            let below = (1..=n / 2).rev().find(|&i| begins(i));
+            let above = (n / 2 + 1..n).find(|&i| begins(i));
+            let parted = |i: usize| i.min(n - i);
+            let best = below.into_iter().chain(above).max_by_key(|&i| (parted(i), std::cmp::Reverse(i)));
+            best.filter(|&at| parted(at) * 100 >= n * PARTED_PERCENT)
         };
-        // The two places nearest to the median where something new begins.
-        let below = (1..=n / 2).rev().find(|&i| begins(i));
-        let above = (n / 2 + 1..n).find(|&i| begins(i));
-        let parted = |i: usize| i.min(n - i);
-        let best = below.into_iter().chain(above).max_by_key(|&i| (parted(i), std::cmp::Reverse(i)));
-        let Some(at) = best else { return Err(Declined::TooLittle) };
-        if parted(at) * 100 < n * PARTED_PERCENT {
-            return Err(Declined::TooLittle);
-        }
+        let inside = |at: usize| sorted[at].same_key(&sorted[at - 1]);
+        let at = match cut(collections_stay_whole).ok_or(Declined::TooLittle)? {
+            // The heat of a sort key that moves one way would go to one half again; its neighbours can be parted from it.
+            at if inside(at) && self.is_monotonic(&sorted[at]) => cut(true).ok_or(Declined::Monotonic)?,
+            at => at,
+        };
         // A cut inside a collection is before the item, any other before the whole collection.
-        let inside = sorted[at].same_key(&sorted[at - 1]);
-        Ok(if inside { sorted[at].clone() } else { sorted[at].key_begin() })
+        Ok(if inside(at) { sorted[at].clone() } else { sorted[at].key_begin() })
     }
 }
 
@@ -314,6 +353,24 @@ mod tests {
             run(&mut watch, 1_000, place).unwrap();
             assert_eq!(watch.split_point(whole), Err(expected));
         }
+    }
+
+    /// Clients that retry bring every fifth item again, up to a thousand requests later.
+    #[test]
+    fn a_sort_key_that_grows_under_retries_is_still_monotonic() {
+        let mut watch = watch();
+        let late = |i: u64| if i.is_multiple_of(5) { scattered(i) % 1_000 } else { 0 };
+        run(&mut watch, 1_000, |i| Place { token: 7, sort: i.saturating_sub(late(i)) }).unwrap();
+        assert_eq!(watch.split_point(false), Err(Declined::Monotonic));
+    }
+
+    /// Otherwise the neighbour is taken along from split to split and there is no end of them.
+    #[test]
+    fn neighbours_are_parted_from_a_sort_key_that_grows() {
+        let mut watch = watch();
+        let place = |i: u64| Place { token: if i.is_multiple_of(8) { 9 } else { 7 }, sort: i };
+        run(&mut watch, 1_000, place).unwrap();
+        assert_eq!(watch.split_point(false), Ok(Place { token: 9, sort: 0 }));
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::KeyRange => "what one partition serves",
+            Self::KeyRange => "the limit of one partition",
             Self::EvenShare => "the partition's even share of the table's throughput",
             Self::Provisioned => "the provisioned throughput",
             Self::OnDemandPeak => "twice the previous peak",
