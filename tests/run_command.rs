@@ -248,7 +248,10 @@ fn figures_are_kept_and_set_beside_later_ones() {
     let text = printed(folder.run(&["run", "shop.toml", "--against", "before", "-p", "suffixes=16"]));
     let row = text.lines().find(|line| line.starts_with("writers: served/s")).unwrap();
     assert!(row.contains('+') && row.ends_with('%'), "{row}");
-    assert!(text.contains("The scenario or its parameters have changed since before was saved."), "{text}");
+    assert!(
+        text.contains("The scenario or its parameters have changed since \"before\" was saved."),
+        "{text}"
+    );
     let other = folder.with("other.toml", SHOP.replace("name = \"shop\"", "name = \"other\""));
     let (code, _, wrong) = told(other.run(&["run", "other.toml", "--against", "before"]));
     assert_eq!(code, 2);

@@ -48,6 +48,21 @@ pub(crate) fn figure(value: f64) -> String {
     format!("{sign}{}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A time of a run: `720 s`, and from an hour on `65,025 s (18h3m45s)`, since nobody divides by 3,600 at a glance.
+pub(crate) fn moment(seconds: f64) -> String {
+    let told = format!("{} s", figure(seconds));
+    if seconds < 3_600.0 {
+        return told;
+    }
+    let span = std::time::Duration::from_secs(seconds.round() as u64);
+    format!("{told} ({})", super::quantity::show_span(span))
+}
+
+/// Whether a figure is a share, which reads as a percentage: it is named so.
+pub(crate) fn is_share(figure: &str) -> bool {
+    figure.split(' ').next().is_some_and(|name| name.ends_with("_share"))
+}
+
 /// A bar on stderr when that is a terminal, nothing otherwise.
 pub(crate) fn progress_bar(template: &str, length: u64) -> ProgressBar {
     let bar = ProgressBar::new(length);
@@ -75,6 +90,13 @@ mod tests {
         ] {
             assert_eq!(figure(value), text);
         }
+    }
+
+    #[test]
+    fn long_times_are_told_as_people_write_them_too() {
+        assert_eq!(moment(720.0), "720 s");
+        assert_eq!(moment(65_025.2), "65,025 s (18h3m45s)");
+        assert!(is_share("throttled_share of writers") && !is_share("seconds"));
     }
 
     #[test]

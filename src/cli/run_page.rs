@@ -19,7 +19,7 @@ mod sweep;
 
 use super::page::text::{count, percent as length, ratio, shown};
 use super::page::{KEY_CHARS, STEPS, fill, legend};
-use super::prose::{counted, figure, millis};
+use super::prose::{counted, figure, is_share, millis, moment};
 use super::run::Told;
 use super::side_by_side::Beside;
 use chart::Chart;
@@ -138,6 +138,8 @@ struct PublishedView {
 
 #[derive(Serialize)]
 struct TableView {
+    /// Whether it is a table or an index.
+    kind: &'static str,
     name: String,
     facts: String,
     map: Option<HeatMap>,
@@ -193,7 +195,7 @@ fn facts(told: &Told, swept: Option<(&str, &[&str])>) -> String {
         None => {
             let operations: u64 = report.loads.iter().map(|load| load.operations).sum();
             let attempts: u64 = report.loads.iter().map(|load| load.attempts).sum();
-            parts.push(format!("{} s of virtual time", figure(report.seconds)));
+            parts.push(format!("{} of virtual time", moment(report.seconds)));
             parts.push(format!("{} in {}", counted(operations, "operation"), counted(attempts, "request")));
         }
     }
@@ -371,8 +373,7 @@ impl PublishedView {
         let (low, whole) = (low - room, high - low + 2.0 * room);
         let at = |value: f64| length(value - low, whole);
         // A share reads as one.
-        let is_share = of.figure.split(' ').next().is_some_and(|name| name.ends_with("_share"));
-        let told = |value: f64| if is_share { percent(value) } else { figure(value) };
+        let told = |value: f64| if is_share(&of.figure) { percent(value) } else { figure(value) };
         Self {
             figure: shown(&of.figure, KEY_CHARS),
             published: told(of.published),
@@ -402,6 +403,7 @@ impl TableView {
             grid::billed(table, bounds.rows),
         ];
         Self {
+            kind: if table.is_index { "Index" } else { "Table" },
             name: shown(&table.name, KEY_CHARS),
             facts: format!(
                 "{} · {} · {partitions} · busiest ÷ mean {}",

@@ -1,9 +1,9 @@
 //! The report of a run as text: what was asked, figures, what happened, what it means, and how to get it again.
 
-use super::prose::{counted, figure, millis, wrapped};
+use super::prose::{counted, figure, is_share, millis, moment, wrapped};
 use super::run::Told;
 use super::table::{Align, Table, clean, cut};
-use hotplate::lab::run::{LoadReport, RunReport, SkewReport, TableReport};
+use hotplate::lab::run::{LoadReport, RunReport, SkewReport, TableReport, ThresholdReport};
 use hotplate::lab::{percent, whole};
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub(crate) fn sweep_text(told: &[Told], parameter: &str, figures: &str) -> Strin
             verdicts(&told.report).into_iter().map(|line| format!("{parameter} = {}: {line}", clean(value)));
         section(&mut out, lines.collect());
         for threshold in told.report.thresholds.iter().filter(|threshold| !threshold.passed) {
-            let line = format!("FAILED {} (it is {})", clean(&threshold.threshold), figure(threshold.value));
+            let line = format!("FAILED {} (it is {})", clean(&threshold.threshold), came_to(threshold));
             let _ = writeln!(out, "{}", wrapped(&line));
         }
     }
@@ -84,9 +84,9 @@ fn heading(out: &mut String, told: &Told) {
     let operations: u64 = report.loads.iter().map(|load| load.operations).sum();
     let attempts: u64 = report.loads.iter().map(|load| load.attempts).sum();
     let mut line = format!(
-        "seed {}, {} s of virtual time, {} in {}",
+        "seed {}, {} of virtual time, {} in {}",
         report.seed,
-        figure(report.seconds),
+        moment(report.seconds),
         counted(operations, "operation"),
         counted(attempts, "request"),
     );
@@ -210,7 +210,7 @@ fn history(report: &RunReport) -> Vec<String> {
 fn history_of(table: &TableReport) -> Vec<String> {
     let line = |at: usize| {
         let event = &table.history[at];
-        format!("{} at {} s: {}", clean(&table.name), figure(event.at_s), clean(&event.what))
+        format!("{} at {}: {}", clean(&table.name), moment(event.at_s), clean(&event.what))
     };
     let n = table.history.len();
     if n <= HISTORY_MAX {
@@ -221,22 +221,26 @@ fn history_of(table: &TableReport) -> Vec<String> {
     (0..half).map(line).chain([left]).chain((n - half..n).map(line)).collect()
 }
 
+/// How skewed the keys came, beside what the distribution says; of a load on one key there is nothing to tell.
 fn skews(report: &RunReport) -> Vec<String> {
-    let one = |what: &str, asked: Option<f64>, came: f64| match asked {
-        Some(asked) => format!("{what} {} and {}", percent(asked), percent(came)),
-        None => format!("{what} {}", percent(came)),
+    let one = |what: &str, described: Option<f64>, came: f64| {
+        let came = percent(came);
+        match described.map(percent) {
+            Some(described) if described != came => format!("{what} {came} (described as {described})"),
+            _ => format!("{what} {came}"),
+        }
     };
     let line = |load: &LoadReport, skew: &SkewReport| {
         format!(
-            "keys of {}, share of its load {}: {}, {}, {}",
+            "keys of {}, part of its operations: {}, {}, {}",
             clean(&load.name),
-            if skew.top_1_asked.is_some() { "asked for and as it came" } else { "as it came" },
-            one("the hottest", skew.top_1_asked, skew.top_1),
+            one("the hottest key", skew.top_1_asked, skew.top_1),
             one("the ten hottest", skew.top_10_asked, skew.top_10),
-            one("the hottest hundredth", skew.top_percent_asked, skew.top_percent)
+            one("the hottest hundredth of all keys", skew.top_percent_asked, skew.top_percent)
         )
     };
-    report.loads.iter().filter_map(|load| Some(line(load, load.skew.as_ref()?))).collect()
+    let several = |load: &&LoadReport| load.skew.as_ref().is_some_and(|skew| skew.top_1 < 1.0);
+    report.loads.iter().filter(several).filter_map(|load| Some(line(load, load.skew.as_ref()?))).collect()
 }
 
 /// Characters of a course at the most.
@@ -294,11 +298,12 @@ fn published(out: &mut String, report: &RunReport) {
         ("", Align::Left),
     ]);
     for of in &report.published {
+        let told = |value: f64| if is_share(&of.figure) { percent(value) } else { figure(value) };
         table.row(vec![
             of.figure.clone(),
-            figure(of.published),
-            format!("{}–{}", figure(of.accepted.0), figure(of.accepted.1)),
-            figure(of.ours),
+            told(of.published),
+            format!("{}–{}", told(of.accepted.0), told(of.accepted.1)),
+            told(of.ours),
             if of.reproduced { "reproduced" } else { "NOT reproduced" }.into(),
         ]);
     }
@@ -312,6 +317,15 @@ fn published(out: &mut String, report: &RunReport) {
     }
 }
 
+/// What a threshold came to; the bound of a share is a number in the file's own words.
+fn came_to(threshold: &ThresholdReport) -> String {
+    let value = figure(threshold.value);
+    match is_share(&threshold.threshold) {
+        true => format!("{value}, {}", percent(threshold.value)),
+        false => value,
+    }
+}
+
 fn thresholds(out: &mut String, report: &RunReport) {
     if report.thresholds.is_empty() {
         return;
@@ -319,7 +333,7 @@ fn thresholds(out: &mut String, report: &RunReport) {
     out.push('\n');
     for threshold in &report.thresholds {
         let word = if threshold.passed { "holds" } else { "FAILED" };
-        let line = format!("{word}  {} (it is {})", clean(&threshold.threshold), figure(threshold.value));
+        let line = format!("{word}  {} (it is {})", clean(&threshold.threshold), came_to(threshold));
         let _ = writeln!(out, "{}", wrapped(&line));
     }
 }

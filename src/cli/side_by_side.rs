@@ -259,7 +259,7 @@ impl Baseline {
                 found.map_or_else(|| "–".into(), |(value, unit)| show(value, unit))
             };
             let change = match (then, now) {
-                (Some((then, _)), Some((now, _))) => change(then, now),
+                (Some((then, unit)), Some((now, _))) => change(then, now, unit),
                 (None, _) => "new".into(),
                 (_, None) => "gone".into(),
             };
@@ -268,19 +268,23 @@ impl Baseline {
         let mut notes = Vec::new();
         if self.report["digest"].as_str().is_some_and(|digest| digest != told.digest) {
             let base = &self.base;
-            notes.push(format!("The scenario or its parameters have changed since {base} was saved."));
+            notes.push(format!("The scenario or its parameters have changed since \"{base}\" was saved."));
         }
         if self.report["seed"].as_u64().is_some_and(|seed| seed != told.report.seed) {
-            notes.push(format!("The seed is another than that of {}.", self.base));
+            notes.push(format!("The seed is another than that of \"{}\".", self.base));
         }
         Ok(Beside { heads, rows, notes })
     }
 }
 
-/// The relative change, in percent.
-fn change(then: f64, now: f64) -> String {
+/// The relative change, in percent; of a share the difference in percentage points, since a percentage of one is misread.
+fn change(then: f64, now: f64, unit: Unit) -> String {
     if then == now {
         return "=".into();
+    }
+    if unit == Unit::Share {
+        let points = (now - then) * 100.0;
+        return if points.abs() < 0.05 { "=".into() } else { format!("{points:+.1} points") };
     }
     if then == 0.0 {
         return "from 0".into();
@@ -331,8 +335,10 @@ thresholds           1 of 2 fail  1 of 2 fail
             (0.0, 0.0, "="),
             (0.0, 1.0, "from 0"),
         ] {
-            assert_eq!(change(then, now), text);
+            assert_eq!(change(then, now, Unit::Number), text);
         }
+        assert_eq!(change(0.123, 0.05, Unit::Share), "-7.3 points");
+        assert_eq!(change(0.1, 0.1001, Unit::Share), "=");
     }
 
     #[test]

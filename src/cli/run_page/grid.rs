@@ -2,7 +2,7 @@
 
 use crate::cli::page::text::{count, share, shown};
 use crate::cli::page::{KEY_CHARS, SHORT_CHARS};
-use crate::cli::prose::{figure, millis};
+use crate::cli::prose::{figure, is_share, millis, moment};
 use crate::cli::side_by_side::Beside;
 use hotplate::lab::percent;
 use hotplate::lab::run::{LoadReport, PartitionReport, RunReport, TableReport};
@@ -155,11 +155,7 @@ pub(super) fn history(table: &TableReport, most: usize) -> Grid {
     let heads = [("", NUM), ("At", NUM), ("What happened", TEXT)];
     let mut grid = Grid::new(format!("History of {}", shown(&table.name, KEY_CHARS)), &heads);
     for (i, event) in table.history.iter().enumerate() {
-        let cells = vec![
-            (i + 1).to_string(),
-            format!("{} s", figure(event.at_s)),
-            shown(&event.what, SENTENCE_CHARS),
-        ];
+        let cells = vec![(i + 1).to_string(), moment(event.at_s), shown(&event.what, SENTENCE_CHARS)];
         grid.row(false, cells);
     }
     grid.bounded(most, "events")
@@ -265,7 +261,8 @@ pub(super) fn thresholds(report: &RunReport) -> Grid {
     let mut grid = Grid::new("Thresholds", &[("", TEXT), ("What had to hold", CODE), ("It is", NUM)]);
     for of in &report.thresholds {
         let word = if of.passed { "✓ holds" } else { "✗ FAILED" };
-        grid.row(!of.passed, vec![word.into(), shown(&of.threshold, SENTENCE_CHARS), figure(of.value)]);
+        let value = if is_share(&of.threshold) { percent(of.value) } else { figure(of.value) };
+        grid.row(!of.passed, vec![word.into(), shown(&of.threshold, SENTENCE_CHARS), value]);
     }
     grid
 }

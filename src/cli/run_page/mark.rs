@@ -4,12 +4,13 @@
 
 use super::scale::Scale;
 use crate::cli::page::text::shown;
-use crate::cli::prose::figure;
+use crate::cli::prose::moment;
 use hotplate::lab::run::HistoryReport;
 use serde::Serialize;
 
-/// Marks closer than this, in percent of the width, are one.
-const CLOSE: f64 = 3.0;
+/// A character of a mark's text, and the gap between two texts, in percent of the width.
+const CHAR: f64 = 0.8;
+const GAP: f64 = 0.6;
 /// Characters of what happened.
 const WHAT_CHARS: usize = 160;
 
@@ -24,11 +25,13 @@ pub(super) struct Mark {
 
 /// Marks of a history, numbered from one.
 pub(super) fn marks(history: &[HistoryReport], time: Scale) -> Vec<Mark> {
+    // Two numbers and a dash: as wide as a text of this history becomes.
+    let close = GAP + CHAR * (2 * history.len().to_string().len() + 1) as f64;
     let mut marks: Vec<(f64, usize, usize)> = Vec::new();
     for (i, event) in history.iter().enumerate() {
         let at = time.along(event.at_s) * 100.0;
         match marks.last_mut() {
-            Some((first, _, last)) if at - *first < CLOSE => *last = i,
+            Some((first, _, last)) if at - *first < close => *last = i,
             _ => marks.push((at, i, i)),
         }
     }
@@ -36,7 +39,7 @@ pub(super) fn marks(history: &[HistoryReport], time: Scale) -> Vec<Mark> {
         .into_iter()
         .map(|(at, first, last)| {
             let event = &history[first];
-            let mut title = format!("{} s: {}", figure(event.at_s), shown(&event.what, WHAT_CHARS));
+            let mut title = format!("{}: {}", moment(event.at_s), shown(&event.what, WHAT_CHARS));
             if last > first {
                 title.push_str(&format!(" … and {} more", last - first));
             }

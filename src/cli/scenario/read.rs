@@ -113,7 +113,10 @@ pub(super) fn operations(node: &Node) -> Read<u64> {
         rate if rate > RATE_MAX as f64 => {
             Err(format!("{} is too many: at most {RATE_MAX} a second", node.shown()))
         }
-        _ => Err(format!("{} is no whole number of operations a second", node.shown())),
+        _ => Err(format!(
+            "{} is no whole number of operations a second: for less than one take workers = 1 and think = \"10s\"",
+            node.shown()
+        )),
     }
 }
 
