@@ -106,6 +106,11 @@ impl Throughput {
         }
     }
 
+    /// Whole units a second of reads and of writes, which are the same where one budget serves both.
+    pub fn units(&self) -> [u64; 2] {
+        [self.read_rate(), self.write_rate()].map(|rate| rate.milli() / MILLI)
+    }
+
     fn map(&self, f: impl Fn(Rate) -> Rate) -> Self {
         match *self {
             Self::ReadWrite { read, write } => Self::ReadWrite { read: f(read), write: f(write) },
@@ -124,10 +129,10 @@ impl Throughput {
 /// `500 RCU, 1000 WCU` or `6000 RU/s`; parts of a unit are left out.
 impl fmt::Display for Throughput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = |rate: Rate| rate.milli() / MILLI;
+        let [read, write] = self.units();
         match self {
-            Self::ReadWrite { read, write } => write!(f, "{} RCU, {} WCU", units(*read), units(*write)),
-            Self::Request(rate) => write!(f, "{} RU/s", units(*rate)),
+            Self::ReadWrite { .. } => write!(f, "{read} RCU, {write} WCU"),
+            Self::Request(_) => write!(f, "{write} RU/s"),
         }
     }
 }
@@ -336,8 +341,7 @@ impl Profile {
     pub fn with_partitions(self, partitions: u32) -> Result<Self> {
         let throughput = match self.cosmos_mode {
             CosmosMode::Serverless => {
-                let units = COSMOS_SERVERLESS_RU.max(u64::from(partitions) * COSMOS_SERVERLESS_PARTITION_RU);
-                Throughput::Request(Rate::per_second(units)?)
+                Throughput::Request(Rate::per_second(serverless_units(u64::from(partitions)))?)
             }
             CosmosMode::Manual | CosmosMode::Autoscale => self.throughput,
         };
@@ -637,6 +641,11 @@ impl Profile {
     pub fn splits_inside(&self) -> bool {
         self.splits_inside && !self.local_index
     }
+}
+
+/// What a serverless container of so many partitions serves, in request units a second ("Serverless performance").
+pub fn serverless_units(partitions: u64) -> u64 {
+    COSMOS_SERVERLESS_RU.max(partitions.saturating_mul(COSMOS_SERVERLESS_PARTITION_RU))
 }
 
 fn check_cosmos_minimum(request_units: u64) -> Result<()> {

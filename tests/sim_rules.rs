@@ -100,7 +100,7 @@ fn a_full_partition_that_cannot_split_is_in_nobodys_way() {
     // Until the lowest partition holds one hash only.
     while table.partitions()[0].to.is_some_and(|to| to.token > 1) {
         let low = Access::write(Place::default(), MILLI);
-        (0..100_000).for_each(|_| table.offer(&low));
+        (0..100_000).for_each(|_| table.offer(table.route(low.place), &low));
         table.refused(0, &low, Cause::KeyRange);
         table.split_hottest(Instant::START).unwrap();
     }

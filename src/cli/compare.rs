@@ -228,15 +228,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     })?;
     bar.finish_and_clear();
 
+    publish(arguments, html, &report, page::render, text)
+}
+
+/// Writes a report where it was asked for: as a page, and as JSON or text.
+fn publish<R: serde::Serialize>(
+    arguments: &Arguments,
+    html: Option<PendingFile>,
+    report: &R,
+    page: impl FnOnce(&R) -> Result<String>,
+    text: impl FnOnce(&R) -> String,
+) -> Result<()> {
     if let Some(html) = html {
-        html.finish(&page::render(&report)?)?;
+        html.finish(&page(report)?)?;
     }
     if arguments.json {
-        let text = serde_json::to_string_pretty(&report)
+        let text = serde_json::to_string_pretty(report)
             .map_err(|error| Error::invalid(format!("the report cannot be written as JSON: {error}")))?;
         output::print(&format!("{text}\n"))
     } else {
-        output::print(&text(&report))
+        output::print(&text(report))
     }
 }
 

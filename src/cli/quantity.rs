@@ -14,20 +14,23 @@ const SERVICE_TIME_MIN: Duration = Duration::from_micros(10);
 /// The longest service time: a minute.
 const SERVICE_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// A size: digits, perhaps with a fraction, and `B`, `KB` or `MB` (1,024 and 1,024 × 1,024 bytes).
-pub(crate) fn size(text: &str) -> Result<Bytes> {
-    let wrong = || Error::invalid(format!("{text:?} is not a size: write it like 400B, 1KB or 1.5MB"));
+/// Bytes in `B`, `KB` (1,024 of them) and so on up to the `units`-th unit; `None`: it is not written so.
+fn bytes(text: &str, units: usize) -> Option<f64> {
     let trimmed = text.trim();
     let unit_at = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (digits, unit) = trimmed.split_at(unit_at);
-    let factor = match unit.trim().to_ascii_uppercase().as_str() {
-        "" | "B" => 1,
-        "KB" | "K" | "KIB" => KB,
-        "MB" | "M" | "MIB" => KB * KB,
-        _ => return Err(wrong()),
-    };
-    let value: f64 = digits.parse().map_err(|_| wrong())?;
-    let bytes = value * factor as f64;
+    const UNITS: [[&str; 3]; 5] =
+        [["", "B", "B"], ["KB", "K", "KIB"], ["MB", "M", "MIB"], ["GB", "G", "GIB"], ["TB", "T", "TIB"]];
+    let unit = unit.trim().to_ascii_uppercase();
+    let power = UNITS.iter().take(units).position(|spellings| spellings.contains(&unit.as_str()))?;
+    let factor = KB.pow(power as u32) as f64;
+    digits.parse().ok().map(|value: f64| value * factor)
+}
+
+/// A size: digits, perhaps with a fraction, and `B`, `KB` or `MB` (1,024 and 1,024 × 1,024 bytes).
+pub(crate) fn size(text: &str) -> Result<Bytes> {
+    let bytes = bytes(text, 3)
+        .ok_or_else(|| Error::invalid(format!("{text:?} is not a size: write it like 400B, 1KB or 1.5MB")))?;
     if bytes < 1.0 || bytes > SIZE_MAX as f64 {
         return Err(Error::invalid(format!("an item of {text} cannot be: give 1B to {}", Bytes(SIZE_MAX))));
     }
@@ -39,20 +42,9 @@ const VOLUME_MAX: f64 = 1e6 * (KB * KB * KB) as f64;
 
 /// Stored data: like a size, and also in `GB` and `TB`; nothing is a volume too.
 pub(crate) fn volume(text: &str) -> Result<Bytes> {
-    let wrong = || Error::invalid(format!("{text:?} is not a volume: write it like 400MB, 80GB or 1.5TB"));
-    let trimmed = text.trim();
-    let unit_at = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
-    let (digits, unit) = trimmed.split_at(unit_at);
-    let factor = match unit.trim().to_ascii_uppercase().as_str() {
-        "" | "B" => 1,
-        "KB" | "K" | "KIB" => KB,
-        "MB" | "M" | "MIB" => KB * KB,
-        "GB" | "G" | "GIB" => KB * KB * KB,
-        "TB" | "T" | "TIB" => KB * KB * KB * KB,
-        _ => return Err(wrong()),
-    };
-    let value: f64 = digits.parse().map_err(|_| wrong())?;
-    let bytes = value * factor as f64;
+    let bytes = bytes(text, 5).ok_or_else(|| {
+        Error::invalid(format!("{text:?} is not a volume: write it like 400MB, 80GB or 1.5TB"))
+    })?;
     if bytes > VOLUME_MAX {
         return Err(Error::invalid(format!("{text} is too much: at most 1000000GB can be stored here")));
     }

@@ -13,7 +13,7 @@ use super::partition::Partition;
 use super::{Access, Setup};
 use crate::clock::Instant;
 use crate::physics::Cause;
-use crate::profile::{COSMOS_PARTITION_RU, COSMOS_SERVERLESS_PARTITION_RU, COSMOS_SERVERLESS_RU, CosmosMode};
+use crate::profile::{COSMOS_PARTITION_RU, CosmosMode, serverless_units};
 use crate::units::MILLI;
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ impl CosmosLimits {
     pub(super) fn share_out(&mut self, partitions: &mut [Partition], now: Instant) {
         let n = partitions.len() as u64;
         if self.mode == CosmosMode::Serverless {
-            self.total_milli = COSMOS_SERVERLESS_RU.max(n * COSMOS_SERVERLESS_PARTITION_RU) * MILLI;
+            self.total_milli = serverless_units(n) * MILLI;
         }
         self.custom = false;
         let share = (self.total_milli / n.max(1)).min(COSMOS_PARTITION_RU * MILLI);

@@ -66,10 +66,6 @@ pub(super) fn rate(units: u64) -> Rate {
     }
 }
 
-fn pair(throughput: &Throughput) -> [u64; 2] {
-    [throughput.read_rate().milli() / MILLI, throughput.write_rate().milli() / MILLI]
-}
-
 impl Pool {
     fn provisioned(units: u64, scaler: Option<AutoScaler>, now: Instant, fill: Fill) -> Self {
         let meter = Meter::allowance(rate(units), DYNAMODB_BURST_SECONDS);
@@ -164,7 +160,7 @@ impl DynamoDbLimits {
         let profile = &setup.profile;
         let pools = match &setup.on_demand {
             Some(settings) => [0, 1].map(|which| Pool::on_demand(which, settings, now)),
-            None => pair(profile.throughput()).map(|units| {
+            None => profile.throughput().units().map(|units| {
                 let scaler = setup.auto_scaling.map(|settings| AutoScaler::new(settings, now));
                 Pool::provisioned(units, scaler, now, profile.fill())
             }),
@@ -328,7 +324,7 @@ impl DynamoDbLimits {
 
     /// Other provisioned throughput.
     pub(super) fn provision(&mut self, throughput: &Throughput, now: Instant) {
-        let units = pair(throughput);
+        let units = throughput.units();
         if let Some(settings) = self.on_demand.take() {
             // A peak and warm throughput are never forgotten.
             self.before = Some(OnDemand { warm: self.rates(), ..settings });

@@ -98,8 +98,7 @@ impl SimTable {
             _ => profile.partitions(),
         };
         let bounds = bounds(profile, count, &setup.widths)?;
-        let highest = [profile.throughput().read_rate(), profile.throughput().write_rate()]
-            .map(|rate| rate.milli() / MILLI);
+        let highest = profile.throughput().units();
         let mut table = Self {
             limits,
             partitions: Vec::with_capacity(bounds.len()),
@@ -263,8 +262,7 @@ impl SimTable {
 
     /// Counts a request that is made for the first time, whatever becomes of it.
     #[inline]
-    pub fn offer(&mut self, access: &Access) {
-        let partition = self.route(access.place);
+    pub fn offer(&mut self, partition: usize, access: &Access) {
         self.partitions[partition].offered_milli[index(access.capacity)] += access.milli;
     }
 
@@ -535,7 +533,7 @@ impl SimTable {
                         self.setup.name
                     )));
                 }
-                let next = [throughput.read_rate(), throughput.write_rate()].map(|rate| rate.milli() / MILLI);
+                let next = throughput.units();
                 let lower = limits.rates().iter().zip(next).any(|(now, next)| next < *now);
                 if lower && !self.decreases.take(now) {
                     return Err(Error::invalid(format!(
@@ -551,7 +549,7 @@ impl SimTable {
                 self.share_out(now);
             }
             Limits::Cosmos(limits) => {
-                let units = throughput.write_rate().milli() / MILLI;
+                let [_, units] = throughput.units();
                 let gb = self.partitions.iter().map(|partition| partition.bytes).sum::<u64>().div_ceil(GB);
                 let least = match limits.mode() {
                     CosmosMode::Manual => COSMOS_MIN_RU.max(gb).max(limits.highest / MANUAL_SHARE_OF_HIGHEST),

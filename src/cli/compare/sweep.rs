@@ -9,8 +9,8 @@ use super::super::table::{Align, Table, clean};
 use super::super::{quantity, sweep_page};
 use super::contents::{Chosen, Contents, filter};
 use super::{
-    Arguments, Burst, DESIGNS_MAX, Loader, SERVICE_TIME, file_name, load, profile, progress_bar, reads,
-    sort_rule, template, units, windows, with_range, wrapped,
+    Arguments, Burst, DESIGNS_MAX, Loader, SERVICE_TIME, file_name, load, profile, progress_bar, publish,
+    reads, sort_rule, template, units, windows, with_range, wrapped,
 };
 use hotplate::error::{Error, Result};
 use hotplate::key::{FieldPath, Part, Template};
@@ -325,16 +325,7 @@ pub(super) fn run(arguments: &Arguments, text: &str) -> Result<()> {
     })?;
     bar.finish_and_clear();
 
-    if let Some(html) = html {
-        html.finish(&sweep_page::render(&report)?)?;
-    }
-    if arguments.json {
-        let text = serde_json::to_string_pretty(&report)
-            .map_err(|error| Error::invalid(format!("the report cannot be written as JSON: {error}")))?;
-        output::print(&format!("{text}\n"))
-    } else {
-        output::print(&printed(&report))
-    }
+    publish(arguments, html, &report, sweep_page::render, printed)
 }
 
 /// Whether a warning says of a later value what another says of the first.

@@ -43,24 +43,11 @@ pub(super) const KEYS: &[&str] = &[
     "sort",
 ];
 
-/// Keys that only drawn keys have.
-const DRAWN: &[&str] = &[
-    "name",
-    "count",
-    "names",
-    "distribution",
-    "weights",
-    "exponent",
-    "keys_share",
-    "load_share",
-    "every",
-    "items",
-    "run",
-    "suffix",
-];
+/// Keys that only drawn keys have: those before `file`. What comes after it, only the rows of a file have.
+const DRAWN: &[&str] = KEYS.split_at(KEYS.len() - 3).0;
 
 /// Keys that only the rows of a file have.
-const ROWS: &[&str] = &["template", "sort"];
+const ROWS: &[&str] = KEYS.split_at(KEYS.len() - 2).1;
 
 /// Names and weights in a file at the most: more are a data file.
 const LISTED_MAX: usize = 10_000;

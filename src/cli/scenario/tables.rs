@@ -20,9 +20,10 @@ use hotplate::key::Placement;
 use hotplate::lab::run::{IndexSpec, OnDemand, TableSpec};
 use hotplate::physics::{Adaptive, AutoScaling, CosmosBurst, EventualReads, HeatSplit, Switches};
 use hotplate::profile::{
-    DYNAMODB_ON_DEMAND_PARTITIONS, DYNAMODB_ON_DEMAND_READ, DYNAMODB_ON_DEMAND_WRITE,
-    DYNAMODB_PARTITION_READ, DYNAMODB_PARTITION_WRITE, PARTITIONS_MAX, Profile, Service,
+    DYNAMODB_ON_DEMAND_PARTITIONS, DYNAMODB_PARTITION_READ, DYNAMODB_PARTITION_WRITE, PARTITIONS_MAX,
+    Profile, Service,
 };
+use hotplate::sim::Setup;
 use hotplate::units::{Bytes, KB};
 use std::time::Duration;
 
@@ -64,16 +65,10 @@ pub(super) const INDEX_KEYS: &[&str] =
 /// Indexes of a table ("Quotas": 20 global secondary indexes).
 const INDEXES_MAX: usize = 20;
 
-/// "Quotas": 40,000 read and write units for each table, on demand.
-const QUOTA: u64 = 40_000;
-
 /// The console's target ("Managing throughput capacity automatically with DynamoDB auto scaling": 70 %), ...
 const TARGET_PERCENT: u64 = 70;
 /// ... and what may be set ("between 20 and 90 percent").
 const TARGET_PERCENTS: [u64; 2] = [20, 90];
-
-/// A split for more throughput takes four to six hours ("Best practices for scaling provisioned throughput").
-const SPLIT_TAKES: (Duration, Duration) = (Duration::from_secs(4 * 3_600), Duration::from_secs(6 * 3_600));
 
 /// What an entry of an index is taken to be: as large as an item when nothing is said.
 const ENTRY: Bytes = Bytes(KB);
@@ -174,7 +169,7 @@ pub(super) fn table(node: &Node, context: &Context<'_>) -> Option<Table> {
     let switches = switches(&fields, kind);
     let auto_scaling = fields.maybe("auto_scaling", |node| auto_scaling(node, context));
     let widths = widths(&fields, profile.as_ref());
-    let split_takes = fields.or("split_takes", SPLIT_TAKES, |node| {
+    let split_takes = fields.or("split_takes", Setup::SPLIT_TAKES, |node| {
         let (least, most) = read::pair(node, read::span)?;
         if least > most {
             Err("the first is the least and the second the most".into())
@@ -351,14 +346,15 @@ fn on_demand(fields: &Fields<'_>) -> Option<OnDemand> {
     let context = Context::of(fields.faults);
     let most = hotplate::budget::Rate::MAX_UNITS_PER_SEC;
     let from = |least: u64| move |node: &Node| read::whole(node, least, most);
-    let warm_default = [DYNAMODB_ON_DEMAND_READ, DYNAMODB_ON_DEMAND_WRITE];
-    let previous_peak =
-        fields.or("previous_peak", [0, 0], |node| read_write(node, &context, [0, 0], from(0)));
-    let warm = fields.or("warm", warm_default, |node| read_write(node, &context, warm_default, from(1)));
+    let new = OnDemand::default();
+    let previous_peak = fields.or("previous_peak", new.previous_peak, |node| {
+        read_write(node, &context, new.previous_peak, from(0))
+    });
+    let warm = fields.or("warm", new.warm, |node| read_write(node, &context, new.warm, from(1)));
     let max = fields.or("max", [None, None], |node| {
         read_write(node, &context, [None, None], |node| from(1)(node).map(Some))
     });
-    let quota = fields.or("quota", [QUOTA; 2], |node| read_write(node, &context, [QUOTA; 2], from(1)));
+    let quota = fields.or("quota", new.quota, |node| read_write(node, &context, new.quota, from(1)));
     Some(OnDemand { previous_peak: previous_peak?, warm: warm?, max: max?, quota: quota? })
 }
 

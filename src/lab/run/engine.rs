@@ -24,7 +24,6 @@ use crate::physics::Cause;
 use crate::profile::{Service, Throughput};
 use crate::rng::{Rng, Seed, below};
 use crate::sim::{Access, Second, Setup, SimTable};
-use crate::units::MILLI;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
@@ -38,9 +37,6 @@ const PARTITIONS_MAX: usize = 20_000;
 
 /// Keys of all loads and indexes that are counted one by one, 32 bytes each; those beyond are counted by their heaviest.
 const KNOWN_MAX: u64 = 8_000_000;
-
-/// Operations of open loads at the most: days of computing.
-const OPERATIONS_MAX: u64 = 10_000_000_000;
 
 /// DynamoDB: read or write units of one table at the most ("Quotas"), ...
 const TABLE_UNITS: u64 = 40_000;
@@ -305,13 +301,6 @@ impl<'s> Engine<'s> {
             Clients::Open(phases) => {
                 let schedule = Schedule::new(phases, seed.stream("arrivals"))
                     .map_err(|error| Error::invalid(format!("load {}: {error}", spec.name)))?;
-                if schedule.total() > OPERATIONS_MAX {
-                    return Err(Error::invalid(format!(
-                        "load {} asks for {} operations, and a run simulates at most {OPERATIONS_MAX}",
-                        spec.name,
-                        schedule.total()
-                    )));
-                }
                 Source::Open { schedule: Box::new(schedule), next: None }
             }
             Clients::Closed { workers, operations, lasts, think } => {
@@ -494,9 +483,11 @@ impl<'s> Engine<'s> {
         match due.what {
             What::Begin(load) => self.begin(load, due.at, true),
             What::Retry(flight) => {
-                if let Some(flight_now) = self.flights[flight].take() {
+                if let Some(mut flight_now) = self.flights[flight].take() {
                     self.free.push(flight);
                     self.waiting -= flight_now.members.len();
+                    // Partitions may have split since.
+                    flight_now.members.iter_mut().for_each(|member| self.locate(flight_now.load, member));
                     self.send(flight_now, due.at)?;
                 }
                 Ok(())
@@ -545,7 +536,7 @@ impl<'s> Engine<'s> {
         if chosen.is_single(&this.keys) {
             let mut member = chosen.single(&mut this.keys, now);
             add_entries(&mut member, &mut this.entries, now);
-            self.offer(load, &member);
+            self.offer(load, &mut member);
             match self.attempt(load, &member, chosen.bytes, now) {
                 None => {
                     let answered = self.answered(load, chosen.capacity, now);
@@ -700,6 +691,7 @@ impl<'s> Engine<'s> {
         {
             sending.push(member);
         }
+        let back_again = sending.len();
         let fresh = (size - sending.len()).min(usize::try_from(*left).unwrap_or(usize::MAX));
         *left -= fresh as u64;
         let plan = this.plans[0].1;
@@ -708,12 +700,13 @@ impl<'s> Engine<'s> {
             let mut member = plan.single(&mut this.keys, now);
             add_entries(&mut member, &mut this.entries, now);
             this.recorder.begin(now);
-            self.offer(load, &member);
+            self.offer(load, &mut member);
             sending.push((member, now));
         }
         if sending.is_empty() {
             return;
         }
+        sending[..back_again].iter_mut().for_each(|(member, _)| self.locate(load, member));
         let answered = self.answered(load, plan.capacity, now);
         let sent = sending.len();
         let mut told = Duration::ZERO;
@@ -754,15 +747,26 @@ impl<'s> Engine<'s> {
     // -----------------------------------------------------------------------------------------------------------------
     // Requests
 
-    /// Counts a request that is made for the first time.
+    /// Finds the partitions that a request goes to, at this instant.
     #[inline]
-    fn offer(&mut self, load: usize, member: &Member) {
+    fn locate(&self, load: usize, member: &mut Member) {
+        let this = &self.loads[load];
+        member.partition = self.tables[self.place_of[this.spec.table]].route(member.access.place);
+        for entry in &mut member.entries {
+            entry.partition = self.tables[this.entries[entry.index].0].route(entry.access.place);
+        }
+    }
+
+    /// Counts a request that is made for the first time, and finds where it goes.
+    #[inline]
+    fn offer(&mut self, load: usize, member: &mut Member) {
+        self.locate(load, member);
         let this = &mut self.loads[load];
-        self.tables[self.place_of[this.spec.table]].offer(&member.access);
+        self.tables[self.place_of[this.spec.table]].offer(member.partition, &member.access);
         this.keys.offer(member.key);
         for entry in &member.entries {
             let (table, keys, _) = &mut this.entries[entry.index];
-            self.tables[*table].offer(&entry.access);
+            self.tables[*table].offer(entry.partition, &entry.access);
             keys.offer(entry.key);
         }
     }
@@ -785,13 +789,13 @@ impl<'s> Engine<'s> {
     #[inline]
     fn would_refuse(&mut self, load: usize, member: &Member, now: Instant) -> Option<Refusal> {
         let base = self.place_of[self.loads[load].spec.table];
-        if let Some(refusal) = self.asked(base, &member.access, now) {
+        if let Some(refusal) = self.asked(base, member.partition, &member.access, now) {
             return Some(refusal);
         }
         // "Back-pressure": a write is rejected when any index lacks room.
         for entry in &member.entries {
             let table = self.loads[load].entries[entry.index].0;
-            if let Some(refusal) = self.asked(table, &entry.access, now) {
+            if let Some(refusal) = self.asked(table, entry.partition, &entry.access, now) {
                 return Some(refusal);
             }
         }
@@ -799,9 +803,8 @@ impl<'s> Engine<'s> {
     }
 
     #[inline]
-    fn asked(&mut self, table: usize, access: &Access, now: Instant) -> Option<Refusal> {
+    fn asked(&mut self, table: usize, partition: usize, access: &Access, now: Instant) -> Option<Refusal> {
         let this = &mut self.tables[table];
-        let partition = this.route(access.place);
         let cause = this.refuses(partition, access, now)?;
         let told = this.retry_after(partition, access, now);
         Some(Refusal { table, cause, told })
@@ -811,16 +814,13 @@ impl<'s> Engine<'s> {
     fn consume(&mut self, load: usize, member: &Member, bytes: u64, now: Instant) {
         let this = &mut self.loads[load];
         let base = &mut self.tables[self.place_of[this.spec.table]];
-        let partition = base.route(member.access.place);
-        base.settle(partition, &member.access, now);
+        base.settle(member.partition, &member.access, now);
         if bytes > 0 {
-            base.store(partition, bytes);
+            base.store(member.partition, bytes);
         }
         for entry in &member.entries {
             let table = this.entries[entry.index].0;
-            let index = &mut self.tables[table];
-            let partition = index.route(entry.access.place);
-            index.settle(partition, &entry.access, now);
+            self.tables[table].settle(entry.partition, &entry.access, now);
         }
         this.recorder.passed(now, member.access.milli);
     }
@@ -839,8 +839,8 @@ impl<'s> Engine<'s> {
         if culprit {
             this.keys.throttle(member.key);
         }
-        let access = if refusal.table == base {
-            &member.access
+        let (partition, access) = if refusal.table == base {
+            (member.partition, &member.access)
         } else {
             let Some(entry) =
                 member.entries.iter().find(|entry| this.entries[entry.index].0 == refusal.table)
@@ -850,10 +850,9 @@ impl<'s> Engine<'s> {
             if culprit {
                 this.entries[entry.index].1.throttle(entry.key);
             }
-            &entry.access
+            (entry.partition, &entry.access)
         };
         let table = &mut self.tables[refusal.table];
-        let partition = table.route(access.place);
         if culprit {
             table.refused(partition, access, refusal.cause);
         } else {
@@ -872,7 +871,7 @@ impl<'s> Engine<'s> {
         if self.tables[place].profile().service() != Service::DynamoDb {
             return Ok(());
         }
-        let wanted = [throughput.read_rate(), throughput.write_rate()].map(|rate| rate.milli() / MILLI);
+        let wanted = throughput.units();
         let provisioned = |table: &SimTable| match table.is_on_demand() {
             true => [0; 2],
             false => table.table_limit().map(|units| units as u64),
@@ -946,7 +945,7 @@ fn add_entries(member: &mut Member, indexes: &mut [(usize, KeyStream, u64)], now
         .map(|(index, (_, keys, milli))| {
             let draw = keys.draw(now, true);
             let access = Access::write(keys.place(draw), *milli);
-            Entry { index, access, key: keys.physical(draw) }
+            Entry { index, access, partition: 0, key: keys.physical(draw) }
         })
         .collect();
 }

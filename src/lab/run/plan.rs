@@ -41,6 +41,8 @@ pub(super) struct Plan {
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) access: Access,
+    /// The partition of its place, found anew whenever it is sent: it holds for that instant.
+    pub(super) partition: usize,
     /// The number of its physical key.
     pub(super) key: u64,
     /// What it writes to the indexes of its table.
@@ -53,6 +55,8 @@ pub(super) struct Entry {
     /// Which of the load's indexes.
     pub(super) index: usize,
     pub(super) access: Access,
+    /// As of a request.
+    pub(super) partition: usize,
     /// The number of the physical key.
     pub(super) key: u64,
 }
@@ -188,6 +192,6 @@ impl Plan {
             low_priority: self.low_priority,
             bucket_percent: self.bucket_percent,
         };
-        Member { access, key: keys.physical(draw), entries: Vec::new() }
+        Member { access, partition: 0, key: keys.physical(draw), entries: Vec::new() }
     }
 }
