@@ -1,7 +1,7 @@
 //! An exception on the wire: type, status, message, and what some carry besides.
 
 use super::super::error::ServiceError;
-use super::super::service::{Charges, Refused};
+use super::super::service::Refused;
 use crate::budget::{Capacity, Limit, Throttled};
 use serde_json::{Map, Value, json};
 
@@ -138,25 +138,23 @@ pub(super) fn of_refused(
     on_demand: bool,
     index_on_demand: impl Fn(&str) -> bool,
     arn: &str,
-) -> (ApiError, Option<Charges>) {
+) -> ApiError {
     match refused {
-        Refused::Service(error) => (error.into(), None),
-        Refused::ConditionFailed { charges, .. } => {
-            (ServiceError::conditional_check_failed().into(), Some(charges))
-        }
+        Refused::Service(error) => error.into(),
+        Refused::ConditionFailed { .. } => ServiceError::conditional_check_failed().into(),
         Refused::Throttled { index: None, throttled } => {
-            (ApiError::throttled(&throttled, on_demand, arn, false), None)
+            ApiError::throttled(&throttled, on_demand, arn, false)
         }
         Refused::Throttled { index: Some(index), throttled } => {
             debug_assert_eq!(throttled.capacity, Capacity::Write, "only writes are pushed back");
             let of = format!("{arn}/index/{index}");
-            (ApiError::throttled(&throttled, index_on_demand(&index), &of, true), None)
+            ApiError::throttled(&throttled, index_on_demand(&index), &of, true)
         }
         Refused::Conflict => {
-            (ApiError::new("TransactionConflictException", "Transaction is ongoing for the item"), None)
+            ApiError::new("TransactionConflictException", "Transaction is ongoing for the item")
         }
         Refused::CollectionFull => {
-            (ApiError::new("ItemCollectionSizeLimitExceededException", "Collection size exceeded."), None)
+            ApiError::new("ItemCollectionSizeLimitExceededException", "Collection size exceeded.")
         }
     }
 }

@@ -248,7 +248,7 @@ pub(super) fn refusal(table: &DynamoTable, refused: Refused, with_item: bool) ->
         let index = definition.global.iter().find(|global| global.index.name == name);
         index.is_some_and(|global| global.billing == Billing::OnDemand)
     };
-    let (error, _) = of_refused(refused, on_demand, of_index, &arn(table));
+    let error = of_refused(refused, on_demand, of_index, &arn(table));
     match item {
         Some(item) => error.with("Item", item),
         None => error,
