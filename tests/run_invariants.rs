@@ -189,6 +189,75 @@ proptest! {
         }
     }
 
+    /// The buckets above and below the ceilings, where nobody changes them: a table's bucket, and a Cosmos DB partition's window
+    /// and bank. In every second, and over every stretch from the start: what was held, what came back, and what was in flight.
+    #[test]
+    fn every_bucket_keeps_its_limit(
+        (profile, on_demand) in any_profile(),
+        switches in any_switches(),
+        steps in prop::collection::vec((0..40_u64, 0..4_u64, 1..40_000_u64, any::<bool>()), 1..2_500),
+    ) {
+        let (service, fill) = (profile.service(), profile.fill());
+        let units = profile.throughput().units();
+        // Splits would divide shares anew; they are looked at above.
+        let switches = Switches { heat_splits: None, adaptive: Adaptive::Instant, ..switches };
+        let setup = Setup {
+            switches,
+            on_demand: on_demand.then(OnDemand::default),
+            ..Setup::new("t", profile, Seed(1))
+        };
+        let mut table = SimTable::new(setup, Instant::START).unwrap();
+        let n = table.partitions().len();
+        let limits: Vec<[f64; 2]> = (0..n).map(|i| table.partition_limit(i)).collect();
+        // Milli-units: in this second of each partition, and from the start of each partition and of the table.
+        let mut second = 0;
+        let (mut now_of, mut all_of, mut all) = (vec![0_u64; n], vec![0_u64; n], [0_u64; 2]);
+        let mut now = Instant::START;
+        let largest = steps.iter().map(|(_, _, milli, _)| *milli).max().unwrap();
+        for (i, (gap_ms, key, milli, write)) in steps.iter().enumerate() {
+            now = now.after(Duration::from_millis(*gap_ms));
+            table.advance(now);
+            if now.second() > second {
+                second = now.second();
+                now_of.fill(0);
+            }
+            let place = Place { token: u128::from(Seed(*key).at(0)) << 62, sort: i as u64 };
+            let access = if *write { Access::write(place, *milli) } else { Access::read(place, *milli, false) };
+            let at = table.route(place);
+            if table.refuses(at, &access, now).is_some() {
+                continue;
+            }
+            table.settle(at, &access, now);
+            now_of[at] += milli;
+            all_of[at] += milli;
+            let capacity = usize::from(*write);
+            all[capacity] += milli;
+            let seconds = now.nanos() as f64 / 1e9;
+            match service {
+                Service::DynamoDb => {
+                    // On demand, half a second's worth is held; provisioned, 300 s when full, half a second otherwise.
+                    let saved = if !on_demand && fill == Fill::Full { 300.0 } else { 0.5 };
+                    // What is not used meanwhile is saved too, up to 300 s.
+                    let bound = units[capacity] as f64 * (saved + seconds) * 1e3 + largest as f64 + 1.0;
+                    prop_assert!(all[capacity] as f64 <= bound, "{} > {bound} at {now:?}", all[capacity]);
+                }
+                Service::Cosmos => {
+                    let share = limits[at][1] * 1e3;
+                    let leaked = share * (1_000 + switches.leak_per_mille) as f64 / 1e3;
+                    let burst = switches.burst.filter(|burst| limits[at][1] < burst.ceiling as f64);
+                    let top = burst.map_or(leaked, |burst| leaked.max(burst.ceiling as f64 * 1e3));
+                    let bound = top + largest as f64;
+                    prop_assert!(now_of[at] as f64 <= bound, "{} > {bound} in second {second}", now_of[at]);
+                    // Each second may overdraw by one request, which the next forgets; the bank holds 300 s at the most.
+                    let seconds = (second + 1) as f64;
+                    let banked = if burst.is_some() { 300.0 * share } else { 0.0 };
+                    let bound = leaked * seconds + banked + largest as f64 * seconds;
+                    prop_assert!(all_of[at] as f64 <= bound, "{} > {bound} from the start", all_of[at]);
+                }
+            }
+        }
+    }
+
     /// Through the engine: operations are served, given up or still under way, attempts passed or throttled, units the same in
     /// loads and in partitions; and the same seed gives the same bytes.
     #[test]
