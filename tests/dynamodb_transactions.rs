@@ -2,14 +2,15 @@
 
 mod dynamodb_setup;
 
-use dynamodb_setup::{account, ask, ask_at, codes, consumed, on_demand};
-use hotplate::dynamodb::service::{Database, IndexDefinition};
+use dynamodb_setup::{account, ask, ask_at, codes, consumed, filled, on_demand};
+use hotplate::dynamodb::service::{Billing, Change, Database, IndexDefinition, Witness};
 use hotplate::dynamodb::{Attributes, Item};
 use hotplate::{Instant, Scan, Seed, Table};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// All items of a table or index, in an order of their own.
@@ -321,10 +322,36 @@ proptest! {
 const ACCOUNTS: u64 = 6;
 const BALANCE: i64 = 1_000;
 
+/// A copy of a database that is kept by its changes alone.
+#[derive(Debug, Default)]
+struct Copy(Mutex<BTreeMap<String, Value>>);
+
+impl Witness for Copy {
+    fn saw(&self, changes: &[Change<'_>], _: Instant) {
+        let mut copy = self.0.lock().unwrap();
+        let n = |item: &Value| item["n"]["N"].as_str().unwrap().parse::<i64>().unwrap();
+        let mut gained = 0;
+        for change in changes {
+            let key = format!("{:?}", change.key);
+            let [old, new] =
+                [change.old, change.new].map(|item| item.map(|item| item.attributes().to_json()));
+            assert_eq!(copy.get(&key), old.as_ref(), "it begins where the last one ended");
+            gained += new.as_ref().map_or(0, n) - old.as_ref().map_or(0, n);
+            match new {
+                Some(new) => drop(copy.insert(key, new)),
+                None => drop(copy.remove(&key)),
+            }
+        }
+        assert!(changes.len() == 1 || gained == 0, "all of a transaction, together");
+    }
+}
+
 /// Moves money between accounts from several threads: conflicts are answered and tried again, nothing is lost.
 #[test]
 fn threads_transfer_between_accounts_and_the_sum_stays() {
-    let database = on_demand();
+    let copy = Arc::new(Copy::default());
+    let database = Database::new(Seed(1)).with_witness(Arc::clone(&copy) as Arc<dyn Witness>);
+    let database = filled(database, Billing::OnDemand, Billing::OnDemand);
     for id in 0..ACCOUNTS {
         let item = json!({"id": {"S": id.to_string()}, "n": {"N": BALANCE.to_string()}});
         ask(&database, "PutItem", json!({ "TableName": "accounts", "Item": item })).unwrap();
@@ -410,6 +437,7 @@ fn threads_transfer_between_accounts_and_the_sum_stays() {
     let sum: i64 = balances.iter().map(|item| item["n"]["N"].as_str().unwrap().parse::<i64>().unwrap()).sum();
     assert_eq!(sum, BALANCE * ACCOUNTS as i64);
     check_indexes(&database, end);
+    assert_eq!(sorted(copy.0.lock().unwrap().values().cloned()), balances);
     let [conflicts, transfers, looks] =
         [conflicts, transfers, looks].map(|count| count.load(Ordering::Relaxed));
     assert!(transfers > 0 && looks > 0, "{transfers} transfers, {looks} looks");

@@ -21,7 +21,11 @@ pub(crate) fn by_status(name: &str, schema: KeySchema, projection: IndexProjecti
 
 /// `orders` has a local and a global index, `accounts` a global one.
 pub(crate) fn database(billing: Billing, index: Billing) -> Database {
-    let database = Database::new(Seed(1));
+    filled(Database::new(Seed(1)), billing, index)
+}
+
+/// `database` with the two tables.
+pub(crate) fn filled(database: Database, billing: Billing, index: Billing) -> Database {
     let simple = KeySchema::simple(attribute("status"));
     let names = |names: &[&str]| names.iter().map(|name| (Box::from(*name), KeyType::S)).collect::<Vec<_>>();
     let orders = TableDefinition {

@@ -1,5 +1,6 @@
 //! The tables of one account in one region.
 
+use super::change::Witness;
 use super::definition::TableDefinition;
 use super::table::DynamoTable;
 use super::token::Tokens;
@@ -19,17 +20,29 @@ pub struct Database {
     beginning: Duration,
     tables: RwLock<BTreeMap<String, Arc<DynamoTable>>>,
     tokens: Tokens,
+    witness: Option<Arc<dyn Witness>>,
 }
 
 impl Database {
     /// An empty database. Where keys lie follows from the seed.
     pub fn new(seed: Seed) -> Self {
-        Self { seed, beginning: Duration::ZERO, tables: RwLock::default(), tokens: Tokens::default() }
+        Self {
+            seed,
+            beginning: Duration::ZERO,
+            tables: RwLock::default(),
+            tokens: Tokens::default(),
+            witness: None,
+        }
     }
 
     /// With a clock that began so long after the beginning of 1970: dates in answers are counted from there.
     pub fn with_beginning(self, beginning: Duration) -> Self {
         Self { beginning, ..self }
+    }
+
+    /// With somebody who is told of every change of an item.
+    pub fn with_witness(self, witness: Arc<dyn Witness>) -> Self {
+        Self { witness: Some(witness), ..self }
     }
 
     /// How long after the beginning of 1970 its clock began.
@@ -49,6 +62,7 @@ impl Database {
         let layout = self.seed.stream("layout").stream(&definition.name).at(0) as u32;
         let name = definition.name.clone();
         let table = Arc::new(DynamoTable::new(definition, layout, now)?);
+        table.set_witness(self.witness.clone());
         tables.insert(name, Arc::clone(&table));
         Ok(table)
     }

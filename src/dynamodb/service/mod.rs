@@ -9,6 +9,7 @@
 //! What a request says in JSON is read above this layer; what a write must do to a table and its indexes, and what that
 //! costs, is here. It does not know HTTP, signatures, or which database a caller means.
 
+mod change;
 mod database;
 mod definition;
 mod index;
@@ -18,6 +19,7 @@ mod token;
 pub mod transaction;
 mod write;
 
+pub use change::{Change, Witness};
 pub use database::Database;
 pub use definition::{Billing, GlobalIndex, IndexDefinition, IndexProjection, TableDefinition};
 pub(in crate::dynamodb) use index::entry_key;

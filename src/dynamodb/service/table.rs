@@ -13,6 +13,7 @@
 use super::super::attributes::Attributes;
 use super::super::error::ServiceError;
 use super::super::item::Item;
+use super::change::{self, Change, Witness};
 use super::definition::{Billing, TableDefinition};
 use super::settings::Settings;
 use super::write::{self, Layouts};
@@ -50,6 +51,7 @@ pub struct DynamoTable {
     stripes: Vec<Mutex<()>>,
     /// Items that transactions hold.
     busy: Mutex<BTreeSet<ItemKey>>,
+    witness: RwLock<Option<Arc<dyn Witness>>>,
 }
 
 /// What is to become of an item.
@@ -177,6 +179,7 @@ impl DynamoTable {
             global: global.collect::<Result<_>>()?,
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             busy: Mutex::new(BTreeSet::new()),
+            witness: RwLock::new(None),
             settings: RwLock::new(Settings::at(now)),
             layout,
             definition: RwLock::new(Arc::new(definition)),
@@ -235,6 +238,16 @@ impl DynamoTable {
         }
         *definition = Arc::new(next);
         Ok(())
+    }
+
+    /// Has every change told to this witness from now on.
+    pub fn set_witness(&self, witness: Option<Arc<dyn Witness>>) {
+        *self.witness.write() = witness;
+    }
+
+    /// Who is told of every change.
+    pub(super) fn witness(&self) -> Option<Arc<dyn Witness>> {
+        self.witness.read().clone()
     }
 
     /// Its items.
@@ -331,6 +344,9 @@ impl DynamoTable {
             }
         };
         plan.admit(self, &layouts, write::Rate::Single, now)?;
-        plan.carry_out(base, &layouts, now)
+        let written = plan.carry_out(base, &layouts, now)?;
+        let (old, new) = (written.old.as_ref(), written.new.as_ref());
+        change::tell(&[Change { table: self, key, old, new }], now);
+        Ok(written)
     }
 }

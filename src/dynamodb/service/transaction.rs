@@ -18,6 +18,7 @@
 
 use super::super::error::ServiceError;
 use super::super::item::Item;
+use super::change::{self, Change};
 use super::table::{Charges, Decision, DynamoTable, Refused, Written};
 use super::write::{Layouts, Plan, Rate};
 use crate::budget::Capacity;
@@ -214,6 +215,15 @@ pub fn write(writes: Vec<TransactionWrite<'_>>, now: Instant) -> Result<Vec<Writ
         .enumerate()
         .map(|(at, (plan, ticket))| plan.carry_out(ticket, tables.layouts(at), now));
     let written = all(written.collect()).map_err(|reasons| free(&items, reasons));
+    if let Ok(written) = &written {
+        let changes = items.iter().zip(written).map(|((table, key), written)| Change {
+            table,
+            key,
+            old: written.old.as_ref(),
+            new: written.new.as_ref(),
+        });
+        change::tell(&changes.collect::<Vec<_>>(), now);
+    }
     drop(marks);
     written
 }
