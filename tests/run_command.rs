@@ -240,7 +240,8 @@ fn seconds_are_written_as_csv_and_add_up() {
 #[test]
 fn figures_are_kept_and_set_beside_later_ones() {
     let folder = shop();
-    printed(folder.run(&["run", "shop.toml", "--save", "before"]));
+    let text = printed(folder.run(&["run", "shop.toml", "--save", "before"]));
+    assert!(text.contains("kept as before: --against before"), "{text}");
     assert!(folder.path().join("target/hotplate/before.json").exists());
     let text = printed(folder.run(&["run", "shop.toml", "--against", "before"]));
     let table = text.split("before").nth(1).unwrap();

@@ -80,6 +80,7 @@ pub(crate) fn span(text: &str) -> Result<Duration> {
     while !rest.is_empty() {
         let unit_at = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
         let (digits, after) = rest.split_at(unit_at);
+        let after = after.trim_start();
         let (unit, factor) =
             SPAN_UNITS.into_iter().find(|(unit, _)| after.starts_with(unit)).ok_or_else(wrong)?;
         nanos += decimal(digits, factor).ok_or_else(wrong)?;
@@ -212,6 +213,8 @@ mod tests {
             ("0.1s", 100_000_000),
             ("2d", 172_800_000_000_000),
             (" 1m 30s ", 90_000_000_000),
+            ("90 s", 90_000_000_000),
+            ("1 h 30 m", 5_400_000_000_000),
             ("7us", 7_000),
         ] {
             let span = span(text).unwrap();

@@ -131,6 +131,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             text.push('\n');
             text.push_str(&beside.text());
         }
+        if let Some(base) = &arguments.save {
+            text.push_str(&format!("\nkept as {base}: --against {base} puts later figures beside these\n"));
+        }
         if arguments.check_determinism {
             let line = format!("deterministic: two runs gave the same {} bytes", json.len());
             let _ = writeln!(text, "{}", wrapped(&line));
